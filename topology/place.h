@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * place.h - the placement engine: which nodes a job gets, and how many ranks
+ * each of them runs.
+ *
+ * What is promised, in lexicographic order (the interface contract's numbers):
+ *  1 every atom in one supernode, every block in its domain, only free cards,
+ *    the pool's share and the spares in each supernode used, SpareNodes kept;
+ *  2 the fewest supernodes;
+ *  3 the narrowest fabric: fewest distinct fabrics at the root level, then one
+ *    level down, …; a supernode whose chain is shorter counts as itself;
+ *  4 the fewest units (where the cluster has any; a node outside units counts
+ *    as a unit of its own), then the fewest nodes;
+ *  5 the lowest sum of node weights;
+ *  6 the fewest free cards left by the ranks in the supernodes used, then in
+ *    the nodes used (spares and SpareNodes count as left);
+ *  7 the first in topology order: the lexicographically smallest list of
+ *    supernodes, then as many atoms as possible in the earlier ones, then the
+ *    lexicographically smallest list of nodes.
+ * Nodes marked SN_NODE_LATE (powered down, rebooting) come after all others:
+ * they take part only if the job cannot be placed without them, and then as
+ * few of them as possible.
+ *
+ * 2 and 3 are exact at every size. 4 to 7 are exact while the search stays
+ * within SN_PLACE_EXACT_WORK elementary steps; ret->exact says whether it did.
+ * Beyond, the choice inside each supernode is still exact for the atoms it
+ * gets, and only the split over supernodes of equal standing is by greedy.
+ *
+ * Pure and deterministic: no I/O, no globals, no clock, no randomness; inputs
+ * are not changed. Time is near-linear in nodes.
+ */
+#ifndef SN_TOPOLOGY_PLACE_H
+#define SN_TOPOLOGY_PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "topology/err.h"
+#include "topology/jobspec.h"
+#include "topology/layout.h"
+#include "topology/topo.h"
+
+#define SN_CARDS_MAX 64 /* cards of one node */
+#define SN_PLACE_EXACT_WORK (20u << 20)
+
+#define SN_NODE_ABSENT (1u << 0) /* not offered: down, filtered, no such partition */
+#define SN_NODE_LATE (1u << 1) /* powered down or rebooting */
+#define SN_NODE_REQUIRED (1u << 2) /* the user's -w: must be in the answer */
+
+struct sn_place_node {
+	uint64_t cards; /* every configured card, bit c = card c */
+	uint64_t free; /* free, healthy and unmasked; a subset of cards */
+	uint32_t weight; /* Slurm's node weight */
+	uint32_t max_ranks; /* what CPUs, memory, … allow; UINT32_MAX: no limit */
+	uint32_t flags; /* SN_NODE_* */
+};
+
+struct sn_place_supernode {
+	uint64_t pool_free; /* bytes; UINT64_MAX: no limit */
+	uint64_t bandwidth_free; /* bytes/s of pool bandwidth; UINT64_MAX: no limit */
+};
+
+struct sn_place_request {
+	uint32_t world, node_block, unit_block, atom; /* as in struct sn_layout */
+	struct sn_pool pool; /* per SN_POOL_NONE: no pool wanted */
+	uint32_t spares; /* nodes in each supernode used */
+	uint32_t exact_nodes; /* -N: exactly that many nodes with ranks; 0: free */
+	bool use_spare_nodes; /* a replacement job may take SpareNodes */
+	bool whole_nodes; /* --exclusive: only nodes whose every card is free */
+};
+
+struct sn_place_state {
+	const struct sn_place_node *node; /* [topo->n_nodes] */
+	const struct sn_place_supernode *supernode; /* [topo->n_supernodes], NULL: no limits */
+};
+
+struct sn_score {
+	uint32_t supernodes;
+	uint32_t n_levels; /* = topo->fabric_levels */
+	uint32_t *fabrics; /* [n_levels], from the roots down */
+	uint32_t units; /* 0 where none are configured */
+	uint32_t nodes; /* with ranks; spares do not count */
+	uint64_t weight;
+	uint64_t left_in_supernodes, left_in_nodes;
+};
+
+struct sn_placed_supernode {
+	uint32_t supernode;
+	uint32_t atoms;
+	uint32_t first, n; /* its slice of sn_placement.node */
+	uint64_t left_free; /* free cards that its ranks leave */
+};
+
+struct sn_placed_node {
+	uint32_t node;
+	uint32_t ranks; /* > 0, a multiple of node_block */
+};
+
+struct sn_placed_spare {
+	uint32_t node;
+	uint32_t cards; /* how many to reserve: the most the job takes on a node of this supernode */
+};
+
+struct sn_placement {
+	struct sn_placed_supernode *supernode; /* in topology order */
+	uint32_t n_supernodes;
+	struct sn_placed_node *node; /* in topology order */
+	uint32_t n_nodes;
+	struct sn_placed_spare *spare; /* in topology order */
+	uint32_t n_spares;
+	struct sn_score score;
+	bool exact;
+};
+
+void sn_place_request_init(struct sn_place_request *request,
+			   const struct sn_jobspec *spec);
+
+/*
+ * 0 and *ret (owned by the caller: sn_placement_done), -EINVAL a request that
+ * contradicts itself, -ENOSPC it does not fit this state, -ENOMEM. On -ENOSPC
+ * err holds the reason with its numbers: what is wanted, what the best
+ * supernode offers and what stands in the way (busy, masked, held back as
+ * SpareNodes, pool, units).
+ */
+int sn_place(const struct sn_topo *topo, const struct sn_place_state *state,
+	     const struct sn_place_request *request, struct sn_placement *ret,
+	     struct sn_err *err);
+void sn_placement_done(struct sn_placement *placement);
+
+#endif

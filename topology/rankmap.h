@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * rankmap.h - which rank runs on which node, as which of its cards.
+ *
+ * map=contiguous: atoms in rank order fill the chosen supernodes in topology
+ * order, and inside one, ranks fill the chosen nodes in order, whole node
+ * blocks at a time, cards in ascending order. map=auto may permute atoms.
+ *
+ * It needs only how many ranks each node runs, so that the launcher and the
+ * step hook of slurmctld, which see nothing but a step's task counts, come to
+ * the same answer as the engine did.
+ */
+#ifndef SN_TOPOLOGY_RANKMAP_H
+#define SN_TOPOLOGY_RANKMAP_H
+
+#include <stdint.h>
+
+#include "topology/err.h"
+#include "topology/layout.h"
+
+struct sn_rankmap_node {
+	uint32_t supernode; /* any number that is equal for the same supernode */
+	uint32_t ranks; /* how many it runs */
+};
+
+struct sn_rankmap {
+	uint32_t world;
+	uint32_t *node; /* [world] rank -> position in the nodes given */
+	uint32_t *local; /* [world] rank -> its number among that node's ranks, ascending */
+};
+
+/*
+ * nodes are in topology order, those of one supernode together. -EINVAL with a
+ * sentence where the counts do not sum to the world or would split an atom or
+ * a node block: then no legal order exists for these counts.
+ */
+int sn_rankmap_build(const struct sn_layout *layout,
+		     const struct sn_rankmap_node *node, uint32_t n_nodes,
+		     struct sn_rankmap *ret, struct sn_err *err);
+void sn_rankmap_done(struct sn_rankmap *map);
+
+#endif
