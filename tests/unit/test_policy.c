@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "config.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "topology/policy.h"
+
+static int parse(const char *text, struct sn_policy *policy, struct sn_err *err)
+{
+	memset(err, 0, sizeof(*err));
+	return sn_policy_parse(text, strlen(text), "supernode.conf", policy, err);
+}
+
+static void an_empty_file_is_the_defaults(void **state)
+{
+	struct sn_policy policy;
+	struct sn_err err;
+
+	(void)state;
+	assert_int_equal(parse("", &policy, &err), 0);
+	assert_string_equal(policy.card_gres, "npu");
+	assert_int_equal(policy.small_job_cards, 0);
+}
+
+static void keys_of_any_case_comments_and_several_on_a_line(void **state)
+{
+	struct sn_policy policy;
+	struct sn_err err;
+
+	(void)state;
+	assert_int_equal(parse("# site\n\n  cardgres=gpu\tSMALLJOBCARDS=16#x\r\n",
+			       &policy, &err), 0);
+	assert_string_equal(policy.card_gres, "gpu");
+	assert_int_equal(policy.small_job_cards, 16);
+}
+
+static void a_slip_is_named_with_its_line_and_the_nearest_key(void **state)
+{
+	struct sn_policy policy;
+	struct sn_err err;
+
+	(void)state;
+	assert_int_equal(parse("\nCardGress=npu\n", &policy, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "supernode.conf:2: CardGress"));
+	assert_non_null(strstr(err.text, "CardGres "));
+	assert_int_equal(parse("SmallCards=1", &policy, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "mean SmallJobCards"));
+}
+
+static void bad_values_are_refused_and_nothing_is_changed(void **state)
+{
+	const char *bad[] = {
+		"CardGres=", "CardGres", "CardGres=a/b", "SmallJobCards=-1",
+		"SmallJobCards=", "SmallJobCards=1x", "=npu",
+		"SmallJobCards=99999999999999999999", "CardGres=npu cardgres=gpu",
+		"CardGres=abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz",
+	};
+	struct sn_policy policy;
+	struct sn_err err;
+	size_t n;
+
+	(void)state;
+	for (n = 0; n < sizeof(bad) / sizeof(bad[0]); n++) {
+		memset(&policy, 0x5a, sizeof(policy));
+		assert_int_equal(parse(bad[n], &policy, &err), -EINVAL);
+		assert_non_null(strstr(err.text, "supernode.conf:1: "));
+		assert_int_equal(policy.small_job_cards, 0x5a5a5a5a);
+	}
+	assert_int_equal(sn_policy_parse("a\0b", 3, "f", &policy, &err), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_empty_file_is_the_defaults),
+		cmocka_unit_test(keys_of_any_case_comments_and_several_on_a_line),
+		cmocka_unit_test(a_slip_is_named_with_its_line_and_the_nearest_key),
+		cmocka_unit_test(bad_values_are_refused_and_nothing_is_changed),
+	};
+
+	return cmocka_run_group_tests_name("policy", tests, NULL, NULL);
+}
