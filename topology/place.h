@@ -17,9 +17,38 @@
  *  7 the first in topology order: the lexicographically smallest list of
  *    supernodes, then as many atoms as possible in the earlier ones, then the
  *    lexicographically smallest list of nodes.
- * Nodes marked SN_NODE_LATE (powered down, rebooting) come after all others:
- * they take part only if the job cannot be placed without them, and then as
- * few of them as possible.
+ * In 4 to 6, a node used is one that runs ranks of the job.
+ *
+ * Late nodes (SN_NODE_LATE: powered down, rebooting) come after all others: the
+ * job is first placed as if they were absent, only that their free cards count
+ * in 6. If it cannot be, all are tried alike in 1 to 4, and then, before 5, the
+ * fewest late nodes used win.
+ *
+ * The words of 1, precisely:
+ * - A node serves unless it is absent, held back, or, with whole_nodes, has a
+ *   configured card that is not free. It holds min(free cards, max_ranks) /
+ *   node_block whole node blocks. A unit holds whole unit blocks; with
+ *   unit_block over node_block a node in no unit is a unit of its own.
+ * - Held back are, unless use_spare_nodes, the last SpareNodes nodes of each
+ *   supernode, in topology order, of those that are neither absent nor late and
+ *   have cards, all free; all of them where there are fewer.
+ * - Spares: if the most ranks the job runs on one node of a supernode is m,
+ *   `spares` further nodes that serve, each with min(free, max_ranks) >= m.
+ *   Which ones does not enter 2 to 6: the first in topology order, late last.
+ * - Pool, of each supernode used, with its a of A atoms, n nodes with ranks and
+ *   c ranks: SN_POOL_TOTAL a·size/A (not rounded), _SUPERNODE size, _NODE
+ *   n·size, _CARD c·size must be <= pool_free; bandwidth the same against
+ *   bandwidth_free. SN_POOL_NAMED takes no size, and bandwidth as _TOTAL does.
+ * - Each required node runs ranks (at least one node block).
+ * - exact_nodes: exactly that many nodes run ranks.
+ * - In 6, left are the free cards of all nodes but absent ones less the ranks.
+ *
+ * Ranks fill the nodes chosen in a supernode in order, each as far as its free
+ * cards and the spares allow (so m is as large as it can be), but each at least
+ * one node block, and each unit whole unit blocks. With exact_nodes they are
+ * spread over them as evenly as cards and blocks allow, earlier nodes first.
+ * Where units take turns in the nodes' order, rank order has to go unit by
+ * unit, by their first nodes, for unit blocks to stay whole.
  *
  * 2 and 3 are exact at every size. 4 to 7 are exact while the search stays
  * within SN_PLACE_EXACT_WORK elementary steps; ret->exact says whether it did.
@@ -64,7 +93,8 @@ struct sn_place_request {
 	uint32_t world, node_block, unit_block, atom; /* as in struct sn_layout */
 	struct sn_pool pool; /* per SN_POOL_NONE: no pool wanted */
 	uint32_t spares; /* nodes in each supernode used */
-	uint32_t exact_nodes; /* -N: exactly that many nodes with ranks; 0: free */
+	uint32_t exact_nodes; /* -N: exactly that many nodes with ranks; 0: free.
+			       * Over world / node_block it is -EINVAL. */
 	bool use_spare_nodes; /* a replacement job may take SpareNodes */
 	bool whole_nodes; /* --exclusive: only nodes whose every card is free */
 };
