@@ -4,7 +4,16 @@
  *
  * map=contiguous: atoms in rank order fill the chosen supernodes in topology
  * order, and inside one, ranks fill the chosen nodes in order, whole node
- * blocks at a time, cards in ascending order. map=auto may permute atoms.
+ * blocks at a time, cards in ascending order. Where atoms interleave (vllm with
+ * pp > 1), whole unit blocks by their smallest rank, and in each whole node
+ * blocks by theirs: for consecutive atoms that is rank order.
+ *
+ * map=auto gives each supernode as many atoms, but perhaps others: of three
+ * orders of the atoms (by number; pipeline-major, all stages of the first
+ * replicas, then of the next; stage-major, all replicas of the first stage,
+ * then of the next) it takes the one in which the fewest edges leave a
+ * supernode, the first of these if they tie. Edges are those between
+ * consecutive stages of each pp group and those of the ring of each dp group.
  *
  * It needs only how many ranks each node runs, so that the launcher and the
  * step hook of slurmctld, which see nothing but a step's task counts, come to
