@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "topology/conf.h"
 #include "topology/err.h"
 
 #define SN_NONE UINT32_MAX
@@ -75,12 +76,13 @@ struct sn_topo {
 	struct sn_topo_index *index;
 };
 
-/* Reads an Include'd file for the parser, which does no I/O itself. `from` is
- * the file with the Include line. On success *ret_text is owned by the parser
- * (free). On failure return -errno with a sentence in err. */
-typedef int (*sn_topo_read_fn)(void *ctx, const char *path, const char *from,
-			       char **ret_text, size_t *ret_len,
-			       struct sn_err *err);
+/* Reads an Include'd file for the parser, which does no I/O itself. */
+typedef sn_conf_read_fn sn_topo_read_fn;
+
+/* The most nodes and supernodes of a model, and the most fabrics inside one
+ * another: nobody owns more, and a slip must not take slurmctld's memory. */
+#define SN_TOPO_NODES_MAX (4u << 20)
+#define SN_TOPO_LEVELS_MAX 32
 
 /*
  * Parse the text of a topology.conf into a new model.
@@ -89,21 +91,42 @@ typedef int (*sn_topo_read_fn)(void *ctx, const char *path, const char *from,
  *	topology.conf:12: Nodes=n[001-009]: n003 is already in supernode sn01 …
  * read may be NULL: then Include is refused. Text may hold any bytes; binary
  * content, lines over SN_TOPO_LINE_MAX and nested includes over 8 deep are
- * refused. Nothing is left behind on failure: -EINVAL what the text says is
+ * refused.
+ *
+ * Several names on a line share its members in order: NodesPerSupernode,
+ * NodesPerUnit or MembersPerFabric each, and the counts must agree; without the
+ * key, evenly. Lines may be in any order; supernodes, units and fabrics are
+ * three name spaces. Values such as PoolMemory hold for each name of the line.
+ *
+ * From topology/block: a BlockName line is read as a SupernodeName line. A
+ * BlockSizes line is refused with the FabricName lines that say the same, as
+ * its larger sizes are fabrics of so many blocks (the smallest needs nothing: a
+ * job's atom takes its place); so is topology/tree's SwitchName, with what to
+ * write for it. Nothing is left behind on failure: -EINVAL what the text says is
  * wrong, -ENOMEM, or what read returned.
  */
-#define SN_TOPO_LINE_MAX (1u << 20)
+#define SN_TOPO_LINE_MAX SN_CONF_LINE_MAX
 int sn_topo_parse(const char *text, size_t len, const char *file,
 		  sn_topo_read_fn read, void *ctx, struct sn_topo **ret,
 		  struct sn_err *err);
 
-/* Add a node that is in no supernode. -EEXIST if the name is known. */
+/* The keys of topology.conf, for documentation and `snctl check`. `on` is a set
+ * of SN_ON_*. */
+#define SN_ON_SUPERNODE (1u << 0)
+#define SN_ON_UNIT (1u << 1)
+#define SN_ON_FABRIC (1u << 2)
+const struct sn_option *sn_topo_options(size_t *ret_n);
+
+/* Add a node that is in no supernode. -EEXIST if a node or a supernode has the
+ * name: as a loose node is a supernode too, two would answer to it. -EINVAL for
+ * what cannot be a name; -E2BIG. */
 int sn_topo_add_loose(struct sn_topo *topo, const char *name,
 		      struct sn_err *err);
 
 /* SN_NONE if there is none of that name. */
 uint32_t sn_topo_find_node(const struct sn_topo *topo, const char *name);
 uint32_t sn_topo_find_supernode(const struct sn_topo *topo, const char *name);
+uint32_t sn_topo_find_unit(const struct sn_topo *topo, const char *name);
 uint32_t sn_topo_find_fabric(const struct sn_topo *topo, const char *name);
 
 /* The fabrics around supernode s from the root down: fills chain with at most
