@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "topology/layout.h"
+#include "topology/text.h"
 
 #define ITEM_MAX 64 /* of one "key=value"; the longest legal one is shorter */
 
@@ -65,46 +66,17 @@ const char *sn_domain_name(enum sn_domain domain)
 	return domains[domain];
 }
 
-/* Levenshtein's distance, without regard to case, of short words. */
-static unsigned int distance(const char *a, const char *b)
-{
-	unsigned int row[ITEM_MAX + 1];
-	size_t n = strlen(b);
-
-	if (n > ITEM_MAX)
-		return UINT32_MAX;
-	for (unsigned int j = 0; j <= n; j++)
-		row[j] = j;
-	for (unsigned int i = 1; a[i - 1]; i++) {
-		unsigned int diagonal = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= n; j++) {
-			unsigned int change = diagonal +
-				(tolower((unsigned char)a[i - 1]) !=
-				 tolower((unsigned char)b[j - 1]));
-
-			diagonal = row[j];
-			if (row[j - 1] < row[j])
-				row[j] = row[j - 1];
-			row[j]++;
-			if (change < row[j])
-				row[j] = change;
-		}
-	}
-	return row[n];
-}
-
 static int unknown_key(const char *key, struct sn_err *err)
 {
-	size_t best = 0;
+	const char *names[N_KEYS], *near;
 
-	for (size_t k = 1; k < N_KEYS; k++)
-		if (distance(key, keys[k].name) < distance(key, keys[best].name))
-			best = k;
+	for (size_t k = 0; k < N_KEYS; k++)
+		names[k] = keys[k].name;
+	near = sn_text_nearest(key, names, N_KEYS);
 	return sn_err_set(err, -EINVAL,
-			  "unknown key \"%s\": did you mean %s? (known: tp, cp, ep, etp, pp, dp, order, preset, tp_within, cp_within, ep_within, map)",
-			  key, keys[best].name);
+			  "unknown key \"%s\"%s%s%s (known: tp, cp, ep, etp, pp, dp, order, preset, tp_within, cp_within, ep_within, map)",
+			  key, near ? ": did you mean " : "",
+			  near ? near : "", near ? "?" : "");
 }
 
 static int parse_axis_size(const char *key, const char *value, uint32_t *ret,
