@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * oracle.c - legality, score and exhaustive search, from the contract.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "oracle.h"
+
+typedef unsigned __int128 u128;
+
+static bool no(char *why, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static bool no(char *why, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (why) {
+		va_start(ap, fmt);
+		vsnprintf(why, ORACLE_WHY, fmt, ap);
+		va_end(ap);
+	}
+	return false;
+}
+
+static bool offered(const struct sn_place_node *node)
+{
+	return !(node->flags & SN_NODE_ABSENT);
+}
+
+static bool wholly_free(const struct sn_place_node *node)
+{
+	return node->cards && node->free == node->cards;
+}
+
+/* "SpareNodes holds back the last healthy wholly free nodes of a supernode in
+ * the file's order." A late one is not at hand, so it is no spare. */
+static void hold_back(struct oracle *o)
+{
+	const struct sn_topo *topo = o->topo;
+	uint32_t s, i, keep;
+
+	if (o->request->use_spare_nodes)
+		return;
+	for (s = 0; s < topo->n_supernodes; s++) {
+		keep = topo->supernode[s].spare_nodes;
+		for (i = topo->supernode[s].n_nodes; i-- > 0 && keep > 0;) {
+			uint32_t n = topo->supernode[s].first_node + i;
+
+			if (offered(&o->state->node[n]) &&
+			    !(o->state->node[n].flags & SN_NODE_LATE) &&
+			    wholly_free(&o->state->node[n])) {
+				o->held[n] = true;
+				keep--;
+			}
+		}
+	}
+}
+
+int oracle_init(struct oracle *o, const struct sn_topo *topo,
+		const struct sn_place_state *state,
+		const struct sn_place_request *request)
+{
+	uint32_t i;
+
+	memset(o, 0, sizeof(*o));
+	o->topo = topo;
+	o->state = state;
+	o->request = request;
+	o->cap = calloc(topo->n_nodes + 1, sizeof(*o->cap));
+	o->room = calloc(topo->n_nodes + 1, sizeof(*o->room));
+	o->free = calloc(topo->n_nodes + 1, sizeof(*o->free));
+	o->held = calloc(topo->n_nodes + 1, sizeof(*o->held));
+	o->unit_ranks = calloc(topo->n_units + 1, sizeof(*o->unit_ranks));
+	o->fabric_seen = calloc(topo->n_fabrics + 1, sizeof(*o->fabric_seen));
+	if (!o->cap || !o->room || !o->free || !o->held || !o->unit_ranks ||
+	    !o->fabric_seen) {
+		oracle_done(o);
+		return -ENOMEM;
+	}
+	hold_back(o);
+	for (i = 0; i < topo->n_nodes; i++) {
+		const struct sn_place_node *node = &state->node[i];
+
+		if (!offered(node))
+			continue;
+		o->free[i] = (uint32_t)__builtin_popcountll(node->free);
+		if (o->held[i] || (request->whole_nodes && !wholly_free(node)))
+			continue;
+		o->room[i] = o->free[i] < node->max_ranks ? o->free[i] :
+							     node->max_ranks;
+		o->cap[i] = o->room[i] - o->room[i] % request->node_block;
+	}
+	return 0;
+}
+
+void oracle_done(struct oracle *o)
+{
+	free(o->cap);
+	free(o->room);
+	free(o->free);
+	free(o->held);
+	free(o->unit_ranks);
+	free(o->fabric_seen);
+	memset(o, 0, sizeof(*o));
+}
+
+static bool pool_fits(const struct oracle *o, uint64_t want, uint64_t have,
+		      uint32_t ranks, uint32_t nodes)
+{
+	if (have == UINT64_MAX)
+		return true;
+	switch (o->request->pool.per) {
+	case SN_POOL_NAMED: /* the region exists already: no size is wanted */
+	case SN_POOL_TOTAL:
+		return (u128)want * ranks <= (u128)have * o->request->world;
+	case SN_POOL_SUPERNODE:
+		return want <= have;
+	case SN_POOL_NODE:
+		return (u128)want * nodes <= have;
+	case SN_POOL_CARD:
+		return (u128)want * ranks <= have;
+	default: /* none wanted */
+		return true;
+	}
+}
+
+static bool units_whole(struct oracle *o, uint32_t first, uint32_t n,
+			const uint32_t *ranks)
+{
+	uint32_t i, unit, block = o->request->unit_block;
+	bool whole = true;
+
+	for (i = first; i < first + n; i++) {
+		unit = o->topo->node[i].unit;
+		if (unit == SN_NONE)
+			whole = whole && ranks[i] % block == 0;
+		else
+			o->unit_ranks[unit] += ranks[i];
+	}
+	for (i = first; i < first + n; i++) {
+		unit = o->topo->node[i].unit;
+		if (unit != SN_NONE)
+			whole = whole && o->unit_ranks[unit] % block == 0;
+	}
+	for (i = first; i < first + n; i++)
+		if (o->topo->node[i].unit != SN_NONE)
+			o->unit_ranks[o->topo->node[i].unit] = 0;
+	return whole;
+}
+
+/* Spares of a supernode that runs most ranks on its fullest node: whether there
+ * are enough, and how many of them have to be late nodes. */
+static bool spares_fit(const struct oracle *o, uint32_t first, uint32_t n,
+		       const uint32_t *ranks, uint32_t most, uint32_t *ret_late)
+{
+	uint32_t i, prompt = 0, late = 0, want = o->request->spares;
+
+	for (i = first; i < first + n; i++) {
+		if (ranks[i] || o->room[i] < most)
+			continue;
+		if (o->state->node[i].flags & SN_NODE_LATE)
+			late++;
+		else
+			prompt++;
+	}
+	*ret_late = want > prompt ? want - prompt : 0;
+	return *ret_late <= late;
+}
+
+static bool supernode_legal(struct oracle *o, uint32_t s, const uint32_t *ranks,
+			    char *why)
+{
+	const struct sn_topo_supernode *sn = &o->topo->supernode[s];
+	const struct sn_place_request *request = o->request;
+	uint32_t i, sum = 0, nodes = 0, most = 0, late;
+
+	for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++) {
+		if (ranks[i] > o->cap[i])
+			return no(why, "%s runs %u ranks, at most %u are legal",
+				  o->topo->node[i].name, ranks[i], o->cap[i]);
+		if (ranks[i] % request->node_block)
+			return no(why, "%s splits a node block",
+				  o->topo->node[i].name);
+		sum += ranks[i];
+		nodes += !!ranks[i];
+		most = ranks[i] > most ? ranks[i] : most;
+	}
+	for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++)
+		if (!ranks[i] && o->state->node[i].flags & SN_NODE_REQUIRED)
+			return no(why, "%s is required, and unused",
+				  o->topo->node[i].name);
+	if (!sum)
+		return true;
+	if (sum % request->atom)
+		return no(why, "%s splits an atom", sn->name);
+	if (!units_whole(o, sn->first_node, sn->n_nodes, ranks))
+		return no(why, "%s splits a unit block", sn->name);
+	if (!spares_fit(o, sn->first_node, sn->n_nodes, ranks, most, &late))
+		return no(why, "%s has too few spares", sn->name);
+	if (o->state->supernode &&
+	    (!pool_fits(o, request->pool.per == SN_POOL_NAMED ? 0 :
+			request->pool.size, o->state->supernode[s].pool_free,
+			sum, nodes) ||
+	     !pool_fits(o, request->pool.bandwidth,
+			o->state->supernode[s].bandwidth_free, sum, nodes)))
+		return no(why, "%s has too little pool", sn->name);
+	return true;
+}
+
+static bool whole_legal(struct oracle *o, const uint32_t *ranks, char *why)
+{
+	uint32_t i, nodes = 0;
+	uint64_t sum = 0;
+
+	for (i = 0; i < o->topo->n_nodes; i++) {
+		sum += ranks[i];
+		nodes += !!ranks[i];
+	}
+	if (sum != o->request->world)
+		return no(why, "%llu ranks are placed", (unsigned long long)sum);
+	if (o->request->exact_nodes && nodes != o->request->exact_nodes)
+		return no(why, "%u nodes are used, not %u", nodes,
+			  o->request->exact_nodes);
+	return true;
+}
+
+bool oracle_legal(struct oracle *o, const uint32_t *ranks, char *why)
+{
+	uint32_t s;
+
+	for (s = 0; s < o->topo->n_supernodes; s++)
+		if (!supernode_legal(o, s, ranks, why))
+			return false;
+	return whole_legal(o, ranks, why);
+}
+
+/* Adds supernode s to the distinct fabrics of each level, roots first. Where
+ * its chain has ended it stands for itself. */
+static void count_fabrics(struct oracle *o, uint32_t s, uint64_t *count)
+{
+	uint32_t f, level, length = 0;
+
+	for (f = o->topo->supernode[s].fabric; f != SN_NONE;
+	     f = o->topo->fabric[f].parent)
+		length++;
+	level = length;
+	for (f = o->topo->supernode[s].fabric; f != SN_NONE;
+	     f = o->topo->fabric[f].parent) {
+		level--;
+		if (!o->fabric_seen[f])
+			count[level]++;
+		o->fabric_seen[f] = true;
+	}
+	for (level = length; level < o->topo->fabric_levels; level++)
+		count[level]++;
+}
+
+void oracle_key(struct oracle *o, const uint32_t *ranks, struct oracle_key *ret)
+{
+	const struct sn_topo *topo = o->topo;
+	uint64_t units = 0, nodes = 0, weight = 0, left_sn = 0, left_nodes = 0;
+	uint64_t late = 0, *fabrics = ret->v + 2;
+	uint32_t s, i, unit, most, late_spares;
+
+	memset(ret, 0, sizeof(*ret));
+	for (s = 0; s < topo->n_supernodes; s++) {
+		const struct sn_topo_supernode *sn = &topo->supernode[s];
+		uint64_t left = 0;
+
+		most = 0;
+		for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++) {
+			left += o->free[i] - ranks[i];
+			if (!ranks[i])
+				continue;
+			most = ranks[i] > most ? ranks[i] : most;
+			nodes++;
+			weight += o->state->node[i].weight;
+			left_nodes += o->free[i] - ranks[i];
+			late += !!(o->state->node[i].flags & SN_NODE_LATE);
+			unit = topo->node[i].unit;
+			if (unit == SN_NONE || !o->unit_ranks[unit]++)
+				units++;
+		}
+		if (!most)
+			continue;
+		ret->v[1]++;
+		left_sn += left;
+		count_fabrics(o, s, fabrics);
+		late_spares = 0;
+		spares_fit(o, sn->first_node, sn->n_nodes, ranks, most,
+			   &late_spares);
+		if (late_spares)
+			ret->v[0] = 1;
+	}
+	if (late)
+		ret->v[0] = 1;
+	memset(o->unit_ranks, 0, topo->n_units * sizeof(*o->unit_ranks));
+	memset(o->fabric_seen, 0, topo->n_fabrics * sizeof(*o->fabric_seen));
+	ret->n_firm = ret->n = 2 + topo->fabric_levels;
+	ret->v[ret->n++] = topo->n_units ? units : 0;
+	ret->v[ret->n++] = nodes;
+	ret->v[ret->n++] = late;
+	ret->v[ret->n++] = weight;
+	ret->v[ret->n++] = left_sn;
+	ret->v[ret->n++] = left_nodes;
+}
+
+void oracle_key_of_score(const struct sn_score *score, bool takes_late,
+			 uint32_t late, struct oracle_key *ret)
+{
+	uint32_t i;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->v[ret->n++] = takes_late;
+	ret->v[ret->n++] = score->supernodes;
+	for (i = 0; i < score->n_levels && i < ORACLE_LEVELS; i++)
+		ret->v[ret->n++] = score->fabrics[i];
+	ret->n_firm = ret->n;
+	ret->v[ret->n++] = score->units;
+	ret->v[ret->n++] = score->nodes;
+	ret->v[ret->n++] = late;
+	ret->v[ret->n++] = score->weight;
+	ret->v[ret->n++] = score->left_in_supernodes;
+	ret->v[ret->n++] = score->left_in_nodes;
+}
+
+int oracle_key_cmp(const struct oracle_key *a, const struct oracle_key *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < a->n && i < b->n; i++)
+		if (a->v[i] != b->v[i])
+			return a->v[i] < b->v[i] ? -1 : 1;
+	return 0;
+}
+
+static uint64_t supernode_ranks(const struct oracle *o, uint32_t s,
+				const uint32_t *ranks)
+{
+	const struct sn_topo_supernode *sn = &o->topo->supernode[s];
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++)
+		sum += ranks[i];
+	return sum;
+}
+
+/* Equal keys mean lists of equal length, so the first place where one list has
+ * an element that the other skips decides. */
+int oracle_first_cmp(const struct oracle *o, const uint32_t *a,
+		     const uint32_t *b)
+{
+	uint64_t x, y;
+	uint32_t i;
+
+	for (i = 0; i < o->topo->n_supernodes; i++) {
+		x = supernode_ranks(o, i, a);
+		y = supernode_ranks(o, i, b);
+		if (!x != !y)
+			return x ? -1 : 1;
+	}
+	for (i = 0; i < o->topo->n_supernodes; i++) {
+		x = supernode_ranks(o, i, a);
+		y = supernode_ranks(o, i, b);
+		if (x != y)
+			return x > y ? -1 : 1;
+	}
+	for (i = 0; i < o->topo->n_nodes; i++)
+		if (!a[i] != !b[i])
+			return a[i] ? -1 : 1;
+	return 0;
+}
+
+double oracle_effort(const struct oracle *o)
+{
+	double effort = 1;
+	uint32_t i;
+
+	for (i = 0; i < o->topo->n_nodes; i++)
+		effort *= o->cap[i] / o->request->node_block + 1;
+	return effort;
+}
+
+struct search {
+	struct oracle *o;
+	uint64_t *after; /* [n_nodes + 1] what nodes i.. can run in all */
+	uint32_t *ranks; /* [n_nodes] the assignment being tried */
+	uint32_t *best; /* [n_nodes], the caller's */
+	struct oracle_key *best_key;
+	bool found;
+};
+
+static void consider(struct search *search)
+{
+	struct oracle_key key;
+	int cmp = -1;
+
+	if (!whole_legal(search->o, search->ranks, NULL))
+		return;
+	oracle_key(search->o, search->ranks, &key);
+	if (search->found)
+		cmp = oracle_key_cmp(&key, search->best_key);
+	if (search->found && !cmp)
+		cmp = oracle_first_cmp(search->o, search->ranks, search->best);
+	if (cmp >= 0)
+		return;
+	search->found = true;
+	*search->best_key = key;
+	memcpy(search->best, search->ranks,
+	       search->o->topo->n_nodes * sizeof(*search->best));
+}
+
+/* Every number of blocks on node i and those after it. The only cuts: more
+ * ranks than what is left to place or can still be placed, and a supernode
+ * that is complete and illegal. */
+static void try_from(struct search *search, uint32_t i, uint32_t left)
+{
+	const struct sn_topo *topo = search->o->topo;
+	const struct sn_topo_supernode *sn;
+	uint32_t r, s;
+
+	if (i == topo->n_nodes) {
+		consider(search);
+		return;
+	}
+	if (left > search->after[i])
+		return;
+	s = topo->node[i].supernode;
+	sn = &topo->supernode[s];
+	for (r = 0; r <= search->o->cap[i] && r <= left;
+	     r += search->o->request->node_block) {
+		search->ranks[i] = r;
+		if (i + 1 < sn->first_node + sn->n_nodes ||
+		    supernode_legal(search->o, s, search->ranks, NULL))
+			try_from(search, i + 1, left - r);
+	}
+	search->ranks[i] = 0;
+}
+
+bool oracle_search(struct oracle *o, uint32_t *ranks, struct oracle_key *ret)
+{
+	uint32_t i, n = o->topo->n_nodes;
+	struct search search = { .o = o, .best = ranks, .best_key = ret };
+
+	search.after = calloc(n + 1, sizeof(*search.after));
+	search.ranks = calloc(n + 1, sizeof(*search.ranks));
+	if (search.after && search.ranks) {
+		for (i = n; i-- > 0;)
+			search.after[i] = search.after[i + 1] + o->cap[i];
+		try_from(&search, 0, o->request->world);
+	}
+	free(search.after);
+	free(search.ranks);
+	return search.found;
+}
