@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * place_choose.c - how many supernodes, and which.
+ *
+ * The fewest supernodes k follow from sums of the largest. Which ones is a
+ * table (place_steps.c) where that is small enough, else place_tree.c.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topology/place_internal.h"
+
+static int by_cap(const void *a, const void *b, void *arg)
+{
+	const struct pl_leaf *leaf = arg;
+	const struct pl_leaf *x = &leaf[*(const uint32_t *)a];
+	const struct pl_leaf *y = &leaf[*(const uint32_t *)b];
+
+	if (x->must != y->must)
+		return x->must ? -1 : 1;
+	if (x->cap != y->cap)
+		return x->cap > y->cap ? -1 : 1;
+	return x->s < y->s ? -1 : x->s > y->s;
+}
+
+struct ranking {
+	uint32_t *order; /* leaves: forced ones, then by falling cap */
+	uint32_t n, n_forced;
+	uint64_t min; /* atoms that the forced ones host at least */
+};
+
+static int rank_leaves(const struct pl_forest *f, struct ranking *ret)
+{
+	*ret = (struct ranking){ .n = f->n };
+	ret->order = pl_alloc(f->n, sizeof(*ret->order));
+	if (!ret->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < f->n; i++) {
+		ret->order[i] = i;
+		ret->n_forced += f->leaf[i].must;
+		if (f->leaf[i].must)
+			ret->min += f->leaf[i].min;
+	}
+	qsort_r(ret->order, f->n, sizeof(*ret->order), by_cap, f->leaf);
+	return 0;
+}
+
+/* The fewest supernodes that hold the atoms; 0: all together do not. */
+static uint32_t fewest(const struct pl *p, const struct pl_forest *f,
+		       const struct ranking *r)
+{
+	uint64_t sum = 0;
+	uint32_t k = 0;
+
+	while (k < r->n && (k < r->n_forced || sum < p->atoms))
+		sum += f->leaf[r->order[k++]].cap;
+	return sum < p->atoms || r->min > p->atoms ? 0 : k;
+}
+
+/* Keep the leaves that a choice of k can use, with what they lose. */
+static uint64_t set_losses(const struct pl *p, struct pl_forest *f,
+			   const struct ranking *r, uint32_t k)
+{
+	uint32_t edge = 0; /* cap of the smallest that is not forced */
+	uint64_t sum = 0, slack;
+
+	for (uint32_t i = 0; i < k; i++) {
+		edge = f->leaf[r->order[i]].cap;
+		sum += edge;
+	}
+	slack = sum - p->atoms;
+	for (uint32_t i = 0; i < r->n; i++) {
+		struct pl_leaf *leaf = &f->leaf[r->order[i]];
+
+		leaf->use_loss = leaf->skip_loss = 0;
+		leaf->must = p->sn[leaf->s].forced;
+		leaf->never = false;
+		if (leaf->must)
+			continue;
+		if (i >= k) {
+			leaf->use_loss = edge - leaf->cap;
+			leaf->never = k == r->n_forced ||
+				      leaf->use_loss > slack;
+		} else {
+			leaf->skip_loss = leaf->cap - edge;
+			leaf->must = leaf->skip_loss > slack;
+		}
+	}
+	return slack;
+}
+
+/* The leaves that are in question, and their profiles. */
+static int sift(struct pl *p, const struct pl_forest *all, uint32_t k,
+		struct pl_forest *ret)
+{
+	int rc;
+
+	*ret = (struct pl_forest){ 0 };
+	ret->leaf = pl_alloc(all->n, sizeof(*ret->leaf));
+	if (!ret->leaf)
+		return -ENOMEM;
+	for (uint32_t s = 0; s < p->topo->n_supernodes; s++) {
+		uint32_t i = p->sn[s].leaf;
+
+		if (!p->sn[s].cap || all->leaf[i].never)
+			continue;
+		rc = pl_local_profile(p, s);
+		if (rc)
+			return rc;
+		ret->leaf[ret->n++] = all->leaf[i];
+	}
+	(void)k;
+	return pl_forest_build(ret, p->topo);
+}
+
+static int choose_k(struct pl *p, struct pl_forest *all,
+		    const struct ranking *r, uint32_t k, struct pl_choice *ret)
+{
+	uint64_t slack = set_losses(p, all, r, k);
+	struct pl_forest f;
+	int rc;
+
+	ret->n = k;
+	rc = sift(p, all, k, &f);
+	if (!rc)
+		rc = pl_steps(p, &f, k, slack, ret);
+	if (rc == -E2BIG) {
+		p->exact = p->exact && !slack && !p->req->exact_nodes &&
+			   f.ordered;
+		rc = pl_tree(p, &f, k, slack, ret);
+	}
+	pl_forest_done(&f);
+	return rc ? rc : pl_split(p, ret);
+}
+
+int pl_choose(struct pl *p, struct pl_choice *ret)
+{
+	struct pl_forest all = { 0 };
+	struct ranking r = { 0 };
+	uint32_t n = p->topo->n_supernodes, k, most;
+	int rc = -ENOMEM;
+
+	all.leaf = pl_alloc(n, sizeof(*all.leaf));
+	ret->pick = pl_alloc(n, sizeof(*ret->pick));
+	if (!all.leaf || !ret->pick)
+		goto out;
+	for (uint32_t s = 0; s < n; s++) {
+		struct pl_supernode *sn = &p->sn[s];
+
+		rc = -ENOSPC;
+		if (sn->forced && !sn->cap)
+			goto out;
+		if (!sn->cap)
+			continue;
+		sn->leaf = all.n;
+		all.leaf[all.n++] = (struct pl_leaf){
+			.s = s, .cap = sn->cap, .min = sn->min,
+			.must = sn->forced,
+		};
+	}
+	rc = rank_leaves(&all, &r);
+	if (rc)
+		goto out;
+	k = fewest(p, &all, &r);
+	/* More than the fewest are looked at only for a number of nodes that
+	 * the fewest cannot give. */
+	most = p->req->exact_nodes ? all.n : k;
+	if (most > p->atoms)
+		most = p->atoms;
+	if (p->req->exact_nodes && most > p->req->exact_nodes)
+		most = p->req->exact_nodes;
+	rc = -ENOSPC;
+	for (; k && k <= most && rc == -ENOSPC; k++)
+		rc = choose_k(p, &all, &r, k, ret);
+out:
+	pl_forest_done(&all);
+	free(r.order);
+	return rc;
+}

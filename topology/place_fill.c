@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * place_fill.c - how many ranks each chosen node runs, which nodes are spares,
+ * and the score of it all.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "topology/place_internal.h"
+
+/* A set of nodes that together hold whole unit blocks: a unit, or all nodes
+ * where node blocks are all that counts. */
+struct group {
+	uint32_t first, n; /* in struct fill's node[] */
+	uint32_t low, high, got; /* unit blocks */
+};
+
+struct fill {
+	struct pl *p;
+	const struct pl_supernode *sn;
+	bool *used; /* [sn->n_items] */
+	struct node {
+		uint32_t node, cap, got; /* node blocks */
+	} *node; /* those used, group by group */
+	uint32_t n;
+	struct group *group;
+	uint32_t n_groups;
+	uint32_t m; /* node blocks that one node runs at most */
+};
+
+static uint32_t min32(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+static int by_index(const void *a, const void *b)
+{
+	const struct node *x = a, *y = b;
+
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static void find_groups(struct fill *f)
+{
+	struct group *g = NULL;
+	bool one = f->p->per_unit == 1;
+
+	f->n = f->n_groups = 0;
+	for (uint32_t i = 0; i < f->sn->n_items; i++) {
+		const struct pl_item *it = &f->sn->item[i];
+
+		if (f->used[i]) {
+			if (!g) {
+				g = &f->group[f->n_groups++];
+				*g = (struct group){ .first = f->n };
+			}
+			f->node[f->n++] = (struct node){ it->node, it->cap, 0 };
+			g->n++;
+		}
+		if (it->last && !one)
+			g = NULL;
+	}
+	if (one)
+		qsort(f->node, f->n, sizeof(*f->node), by_index);
+}
+
+/* Whether the blocks fit if no node runs more than m and spares hold m. */
+static bool m_fits(struct fill *f, uint32_t m, uint32_t blocks)
+{
+	uint32_t r = f->p->per_unit, spares = 0;
+	uint64_t low = 0, high = 0;
+
+	for (uint32_t i = 0; i < f->sn->n_items; i++)
+		spares += !f->used[i] && f->sn->item[i].cap >= m;
+	if (spares < f->p->req->spares)
+		return false;
+	for (uint32_t i = 0; i < f->n_groups; i++) {
+		struct group *g = &f->group[i];
+		uint32_t sum = 0;
+
+		for (uint32_t j = g->first; j < g->first + g->n; j++)
+			sum += min32(f->node[j].cap, m);
+		g->low = (g->n + r - 1) / r;
+		g->high = sum / r;
+		if (g->low > g->high)
+			return false;
+		low += g->low;
+		high += g->high;
+	}
+	return low <= blocks / r && blocks / r <= high;
+}
+
+/* Fill groups in order, each as far as it goes. */
+static void fill_groups(struct fill *f, uint32_t left)
+{
+	uint32_t later = 0;
+
+	for (uint32_t i = 0; i < f->n_groups; i++)
+		later += f->group[i].low;
+	for (uint32_t i = 0; i < f->n_groups; i++) {
+		struct group *g = &f->group[i];
+
+		later -= g->low;
+		g->got = min32(g->high, left - later);
+		left -= g->got;
+	}
+}
+
+/* One unit block after the other to the group with the fewest per node. */
+static void spread_groups(struct fill *f, uint32_t left)
+{
+	for (uint32_t i = 0; i < f->n_groups; i++) {
+		f->group[i].got = f->group[i].low;
+		left -= f->group[i].low;
+	}
+	while (left) {
+		struct group *best = NULL;
+
+		for (uint32_t i = 0; i < f->n_groups; i++) {
+			struct group *g = &f->group[i];
+
+			if (g->got < g->high &&
+			    (!best || (uint64_t)g->got * best->n <
+				      (uint64_t)best->got * g->n))
+				best = g;
+		}
+		if (!best)
+			return;
+		best->got++;
+		left--;
+	}
+}
+
+static void fill_nodes(struct fill *f, const struct group *g)
+{
+	uint32_t left = g->got * f->p->per_unit;
+
+	for (uint32_t i = 0; i < g->n; i++) {
+		struct node *node = &f->node[g->first + i];
+
+		node->got = min32(min32(node->cap, f->m),
+				  left - (g->n - 1 - i));
+		left -= node->got;
+	}
+}
+
+/* The highest level at which every node can stand, then one more each for the
+ * earlier ones that can. */
+static void spread_nodes(struct fill *f, const struct group *g)
+{
+	uint32_t want = g->got * f->p->per_unit, level = 1, left;
+
+	for (;; level++) {
+		uint32_t sum = 0;
+
+		for (uint32_t i = g->first; i < g->first + g->n; i++)
+			sum += min32(min32(f->node[i].cap, f->m), level + 1);
+		if (sum > want || level >= f->m)
+			break;
+	}
+	left = want;
+	for (uint32_t i = g->first; i < g->first + g->n; i++) {
+		f->node[i].got = min32(min32(f->node[i].cap, f->m), level);
+		left -= f->node[i].got;
+	}
+	for (uint32_t i = g->first; i < g->first + g->n && left; i++)
+		if (f->node[i].got < min32(f->node[i].cap, f->m)) {
+			f->node[i].got++;
+			left--;
+		}
+}
+
+static int fill_ranks(struct fill *f, uint32_t blocks)
+{
+	bool even = f->p->req->exact_nodes;
+
+	find_groups(f);
+	for (f->m = SN_CARDS_MAX; f->m; f->m--)
+		if (m_fits(f, f->m, blocks))
+			break;
+	if (!f->m)
+		return -EINVAL; /* a bug: the table promised one */
+	if (even)
+		spread_groups(f, blocks / f->p->per_unit);
+	else
+		fill_groups(f, blocks / f->p->per_unit);
+	for (uint32_t i = 0; i < f->n_groups; i++) {
+		if (even)
+			spread_nodes(f, &f->group[i]);
+		else
+			fill_nodes(f, &f->group[i]);
+	}
+	qsort(f->node, f->n, sizeof(*f->node), by_index);
+	return 0;
+}
+
+static int by_node(const void *a, const void *b)
+{
+	const struct sn_placed_spare *x = a, *y = b;
+
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static bool is_late(const struct pl *p, uint32_t node)
+{
+	return p->state->node[node].flags & SN_NODE_LATE;
+}
+
+static void add_spares(struct fill *f, uint32_t cards, struct sn_placement *ret)
+{
+	struct sn_placed_spare *out = ret->spare + ret->n_spares;
+	const struct pl_item *item = f->sn->item;
+	uint32_t want = f->p->req->spares, n = 0, k = f->sn->n_items;
+
+	/* Items may be unit by unit; the first in topology order are wanted. */
+	for (uint32_t i = 0; i < k; i++)
+		if (!f->used[i] &&
+		    item[i].cap >= cards / f->p->req->node_block)
+			out[n++] = (struct sn_placed_spare){ item[i].node,
+							     cards };
+	qsort(out, n, sizeof(*out), by_node);
+	for (uint32_t pass = 0, to = 0; pass < 2; pass++)
+		for (uint32_t i = pass ? to : 0; i < n && to < want; i++) {
+			struct sn_placed_spare t = out[i];
+
+			if (!pass && is_late(f->p, t.node))
+				continue;
+			for (uint32_t j = i; j > to; j--)
+				out[j] = out[j - 1];
+			out[to++] = t;
+		}
+	qsort(out, min32(n, want), sizeof(*out), by_node);
+	ret->n_spares += min32(n, want);
+}
+
+static int fill_supernode(struct fill *f, const struct pl_pick *pick,
+			  struct sn_placement *ret)
+{
+	struct sn_placed_supernode *out = &ret->supernode[ret->n_supernodes++];
+	uint32_t most = 0, rc;
+
+	f->sn = &f->p->sn[pick->s];
+	rc = pl_local_nodes(f->p, pick->s, pick->atoms, pick->nodes, f->used);
+	if (!rc)
+		rc = fill_ranks(f, pick->atoms * f->p->per_atom);
+	if (rc)
+		return (int)rc;
+	*out = (struct sn_placed_supernode){
+		.supernode = pick->s, .atoms = pick->atoms,
+		.first = ret->n_nodes, .n = f->n,
+		.left_free = f->sn->free -
+			     (uint64_t)pick->atoms * f->p->req->atom,
+	};
+	for (uint32_t i = 0; i < f->n; i++) {
+		uint32_t ranks = f->node[i].got * f->p->req->node_block;
+
+		ret->node[ret->n_nodes++] =
+			(struct sn_placed_node){ f->node[i].node, ranks };
+		if (ranks > most)
+			most = ranks;
+	}
+	if (f->p->req->spares)
+		add_spares(f, most, ret);
+	return 0;
+}
+
+static void count_fabrics(const struct pl *p, struct sn_placement *ret,
+			  uint8_t *seen)
+{
+	const struct sn_topo *topo = p->topo;
+
+	for (uint32_t i = 0; i < ret->n_supernodes; i++) {
+		uint32_t s = ret->supernode[i].supernode, d;
+		uint32_t f = topo->supernode[s].fabric;
+
+		d = f < topo->n_fabrics ? topo->fabric[f].depth + 1 : 0;
+		for (; d < topo->fabric_levels; d++)
+			ret->score.fabrics[d]++;
+		while (f < topo->n_fabrics && !seen[f]) {
+			seen[f] = 1;
+			ret->score.fabrics[topo->fabric[f].depth]++;
+			f = topo->fabric[f].parent;
+		}
+	}
+}
+
+static void count_nodes(const struct pl *p, struct sn_placement *ret,
+			uint8_t *seen)
+{
+	struct sn_score *score = &ret->score;
+
+	for (uint32_t i = 0; i < ret->n_nodes; i++) {
+		const struct sn_placed_node *n = &ret->node[i];
+		const struct sn_place_node *node = &p->state->node[n->node];
+		uint32_t u = p->topo->node[n->node].unit;
+
+		score->weight += node->weight;
+		score->left_in_nodes +=
+			(uint32_t)__builtin_popcountll(node->free) - n->ranks;
+		if (!p->topo->n_units)
+			continue;
+		if (u < p->topo->n_units && seen[u])
+			continue;
+		score->units++;
+		if (u < p->topo->n_units)
+			seen[u] = 1;
+	}
+	score->nodes = ret->n_nodes;
+	score->supernodes = ret->n_supernodes;
+	for (uint32_t i = 0; i < ret->n_supernodes; i++)
+		score->left_in_supernodes += ret->supernode[i].left_free;
+}
+
+static int score(const struct pl *p, struct sn_placement *ret)
+{
+	const struct sn_topo *topo = p->topo;
+	uint8_t *fabric = pl_alloc(topo->n_fabrics, 1);
+	uint8_t *unit = pl_alloc(topo->n_units, 1);
+
+	ret->score.n_levels = topo->fabric_levels;
+	ret->score.fabrics = pl_alloc(topo->fabric_levels, sizeof(uint32_t));
+	if (fabric && unit && ret->score.fabrics) {
+		count_fabrics(p, ret, fabric);
+		count_nodes(p, ret, unit);
+	}
+	free(fabric);
+	free(unit);
+	return fabric && unit && ret->score.fabrics ? 0 : -ENOMEM;
+}
+
+/* Leaves what it made to sn_placement_done() on failure too. */
+int pl_fill(struct pl *p, const struct pl_choice *choice,
+	    struct sn_placement *ret)
+{
+	struct fill f = { .p = p };
+	uint64_t items = 0, spares = 0;
+	uint32_t most = 0;
+	int rc = -ENOMEM;
+
+	for (uint32_t i = 0; i < choice->n; i++) {
+		uint32_t n = p->sn[choice->pick[i].s].n_items;
+
+		items += n;
+		/* add_spares() sorts all candidates of the last in place. */
+		spares = p->req->spares ? items : 0;
+		if (n > most)
+			most = n;
+	}
+	ret->supernode = pl_alloc(choice->n, sizeof(*ret->supernode));
+	ret->node = pl_alloc(items, sizeof(*ret->node));
+	ret->spare = pl_alloc(spares, sizeof(*ret->spare));
+	f.used = pl_alloc(most, sizeof(*f.used));
+	f.node = pl_alloc(most, sizeof(*f.node));
+	f.group = pl_alloc(most, sizeof(*f.group));
+	if (ret->supernode && ret->node && ret->spare && f.used && f.node &&
+	    f.group)
+		rc = 0;
+	for (uint32_t i = 0; i < choice->n && !rc; i++)
+		rc = fill_supernode(&f, &choice->pick[i], ret);
+	free(f.used);
+	free(f.node);
+	free(f.group);
+	return rc ? rc : score(p, ret);
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * place_internal.h - what the parts of the placement engine share.
+ *
+ * The way of a request:
+ *	place.c		checks it, runs a pass without and one with late nodes
+ *	place_prep.c	which nodes serve, what each holds, what using it costs
+ *	place_local.c	inside one supernode: what hosting a atoms costs, and
+ *			which nodes do it
+ *	place_table.c	the dynamic programme for that
+ *	place_large.c	the same for a supernode too large for that
+ *	place_forest.c	the supernodes in question, by fabrics
+ *	place_choose.c	how many supernodes, and which:
+ *	place_steps.c	by fabrics and costs, exactly
+ *	place_tree.c	by fabrics alone, for sizes beyond the budget
+ *	place_split.c	how many atoms each chosen supernode hosts
+ *	place_fill.c	how many ranks each chosen node runs, spares, the score
+ *	place_reason.c	why it does not fit
+ *
+ * Points 4 to 6 are one number: units, nodes, late nodes, weight, left in
+ * supernodes, left in nodes, each in its own bits, so that comparing numbers
+ * compares lexicographically and adding them adds every part. Weights and free
+ * cards enter less their minimum: the number of nodes is compared before them,
+ * so a constant per node changes no comparison and saves bits.
+ */
+#ifndef SN_TOPOLOGY_PLACE_INTERNAL_H
+#define SN_TOPOLOGY_PLACE_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topology/place.h"
+
+typedef unsigned __int128 pl_cost;
+#define PL_INF ((pl_cost)1 << 127)
+
+/* One supernode's tables may take this much; else place_large.c serves it. */
+#define PL_LOCAL_BYTES (64u << 20)
+
+/* A node that can host at least one node block. Kept per supernode, unit by
+ * unit, so that a unit is a run. */
+struct pl_item {
+	pl_cost cost; /* of using the node */
+	uint32_t node;
+	uint8_t cap; /* node blocks */
+	bool last; /* of its unit */
+	bool must; /* has to be used */
+	bool never; /* may not be used, but may be a spare */
+};
+
+/* What hosting 0, 1, … atoms costs: the same for all supernodes whose items
+ * are the same. */
+struct pl_profile {
+	uint32_t atoms; /* the most */
+	uint32_t q; /* exact_nodes: the most nodes; else 0 */
+	pl_cost *cost; /* [(atoms + 1) * (q + 1)], PL_INF: cannot be */
+	const struct pl_item *item; /* of the first supernode that has it */
+	uint32_t n_items, q_max;
+	uint64_t hash;
+	struct pl_profile *next; /* in its hash bucket */
+};
+
+struct pl_supernode {
+	struct pl_item *item;
+	uint32_t n_items;
+	bool ordered; /* items are in topology order */
+	bool large; /* beyond PL_LOCAL_BYTES: no profile */
+	bool forced; /* has a required node */
+	uint32_t n_must;
+	uint32_t q_max; /* most nodes the pool allows; UINT32_MAX: no limit */
+	uint32_t pool_atoms; /* most atoms the pool allows */
+	uint32_t cap; /* most atoms in all, never over p->atoms */
+	uint32_t min; /* fewest atoms if used at all, at least 1 */
+	uint64_t free; /* free cards, all nodes that are not absent */
+	uint32_t leaf; /* which leaf it is to pl_choose() */
+	struct pl_profile *profile; /* by need: pl_local_profile() */
+};
+
+struct pl {
+	const struct sn_topo *topo;
+	const struct sn_place_state *state;
+	const struct sn_place_request *req;
+	bool late; /* second pass */
+	uint32_t atoms; /* wanted */
+	uint32_t per_atom; /* node blocks of an atom */
+	uint32_t per_unit; /* node blocks of a unit block */
+	uint8_t *held; /* [n_nodes] held back as SpareNodes */
+	struct pl_item *item; /* all of them; supernodes have slices */
+	struct pl_supernode *sn;
+	pl_cost unit_cost; /* 0 without units */
+	unsigned shift_nodes, shift_late, shift_weight, shift_left;
+	uint64_t weight_min, weight_div, free_min, left_min;
+	struct pl_profile **bucket;
+	uint32_t n_buckets;
+	uint64_t work; /* elementary steps done */
+	bool exact;
+};
+
+/* A chosen supernode. */
+struct pl_pick {
+	uint32_t s;
+	uint32_t atoms;
+	uint32_t nodes; /* exact_nodes: how many; else 0 */
+};
+
+struct pl_choice {
+	struct pl_pick *pick; /* in topology order */
+	uint32_t n;
+};
+
+/* place_prep.c */
+int pl_prep(struct pl *p);
+void pl_done(struct pl *p);
+bool pl_pool_fits(const struct pl *p, uint32_t s, uint32_t atoms);
+pl_cost pl_left_cost(const struct pl *p, uint32_t s);
+bool pl_usable(const struct pl *p, uint32_t node);
+uint32_t pl_blocks(const struct pl *p, uint32_t node);
+
+/* place_table.c: see there */
+struct pl_table {
+	const struct pl_item *item;
+	uint32_t n;
+	uint32_t z, j, q, o; /* greatest value of each part of a state */
+	uint32_t per_unit;
+	uint32_t m; /* node blocks a node counts for at most, and a spare holds */
+	bool assign;
+	bool keep; /* all rows, for pl_table_walk() */
+	pl_cost unit_cost;
+	size_t size; /* states */
+	pl_cost *row; /* [n + 1][size] if keep, else [2][size] */
+};
+
+void pl_table_solve(const struct pl_table *t);
+pl_cost pl_table_cost(const struct pl_table *t, uint32_t z, uint32_t q);
+int pl_table_walk(const struct pl_table *t, uint32_t z, uint32_t q, bool *used);
+
+/* place_local.c */
+int pl_local_caps(struct pl *p);
+int pl_local_profile(struct pl *p, uint32_t s);
+/* Marks in used[] (one per item) the nodes that host `atoms` atoms best;
+ * nodes: exactly that many, 0: free. */
+int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
+		   bool *used);
+
+/* place_large.c */
+uint32_t pl_large_cap(const struct pl *p, uint32_t s);
+int pl_large_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
+		   bool *used);
+pl_cost pl_large_cost(const struct pl *p, uint32_t s, uint32_t atoms);
+
+int pl_large_spread(struct pl *p, struct pl_choice *c);
+
+/* The cost of hosting atoms, by profile or estimated. */
+static inline pl_cost pl_cost_of(const struct pl *p, uint32_t s,
+				 uint32_t atoms, uint32_t q)
+{
+	const struct pl_supernode *sn = &p->sn[s];
+
+	if (sn->large || !sn->profile)
+		return pl_large_cost(p, s, atoms);
+	return sn->profile->cost[(size_t)atoms * (sn->profile->q + 1) + q];
+}
+
+/* place_choose.c: -ENOSPC without a text if there is none. */
+int pl_choose(struct pl *p, struct pl_choice *ret);
+
+/*
+ * A supernode in question. The k largest hold `slack` atoms more than wanted.
+ * Each choice of k supernodes loses some of that: use_loss where a leaf that is
+ * not among the k largest is used, skip_loss where one of them is not, and what
+ * a leaf hosts less than it could. In all exactly slack is lost.
+ */
+struct pl_leaf {
+	uint32_t s;
+	uint32_t cap, min; /* atoms */
+	uint32_t use_loss, skip_loss;
+	uint32_t share; /* fabric levels shared with the next leaf */
+	bool must, never;
+};
+
+/* Fabric levels that count, with a supernode of a shorter chain standing for
+ * itself below its end: dom[i * levels + d] is leaf i's domain at level d. */
+struct pl_forest {
+	struct pl_leaf *leaf; /* depth first */
+	uint32_t n;
+	uint32_t levels;
+	uint32_t *dom;
+	uint32_t *level; /* which of the topology's levels each is */
+	bool ordered; /* depth first is topology order */
+};
+
+/* place_forest.c */
+int pl_forest_build(struct pl_forest *f, const struct sn_topo *topo);
+void pl_forest_done(struct pl_forest *f);
+
+/* place_steps.c: -ENOSPC there is none, -E2BIG the table is too large. */
+int pl_steps(struct pl *p, struct pl_forest *f, uint32_t k, uint64_t slack,
+	     struct pl_choice *ret);
+
+/* place_tree.c */
+int pl_tree(struct pl *p, const struct pl_forest *f, uint32_t k,
+	    uint64_t slack, struct pl_choice *ret);
+
+/* place_split.c: ret->pick[].s is given; sets atoms and nodes. */
+int pl_split(struct pl *p, struct pl_choice *ret);
+
+/* place_fill.c */
+int pl_fill(struct pl *p, const struct pl_choice *choice,
+	    struct sn_placement *ret);
+
+/* place_reason.c */
+int pl_reason(const struct pl *p, struct sn_err *err);
+
+void *pl_alloc(size_t n, size_t size);
+
+#endif

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * place_local.c - inside one supernode: what hosting a atoms costs and which
+ * nodes do it, exactly.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topology/place_internal.h"
+
+/* The largest cap bounds m: with more, m is never the largest share. */
+static uint32_t largest(const struct pl_item *item, uint32_t n)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (item[i].cap > most)
+			most = item[i].cap;
+	return most;
+}
+
+static void table_for(const struct pl *p, uint32_t s, uint32_t atoms,
+		      struct pl_table *t)
+{
+	const struct pl_supernode *sn = &p->sn[s];
+	uint32_t q = UINT32_MAX;
+
+	*t = (struct pl_table){
+		.item = sn->item,
+		.n = sn->n_items,
+		.z = atoms * p->per_atom,
+		.j = p->req->spares,
+		.o = p->unit_cost != 0,
+		.per_unit = p->per_unit,
+		.m = largest(sn->item, sn->n_items),
+		.assign = p->req->exact_nodes || sn->n_must,
+		.unit_cost = p->unit_cost,
+	};
+	if (sn->q_max < sn->n_items)
+		q = sn->q_max;
+	if (p->req->exact_nodes) {
+		if (p->req->exact_nodes < q)
+			q = p->req->exact_nodes;
+		if (sn->n_items < q)
+			q = sn->n_items;
+	}
+	t->q = q == UINT32_MAX ? 0 : q;
+	t->size = (size_t)(t->z + 1) * (t->j + 1) * (t->q + 1) * (t->o + 1);
+}
+
+static uint64_t table_steps(const struct pl *p, const struct pl_table *t)
+{
+	uint64_t steps = (uint64_t)t->n * t->size;
+
+	if (t->assign)
+		steps *= t->m;
+	return p->req->spares ? steps * t->m : steps;
+}
+
+/* Blocks in whole unit blocks, without regard to spares and bounds. */
+static uint64_t plain_blocks(const struct pl *p, const struct pl_supernode *sn)
+{
+	uint64_t sum = 0, unit = 0;
+
+	for (uint32_t i = 0; i < sn->n_items; i++) {
+		unit += sn->item[i].cap;
+		if (sn->item[i].last) {
+			sum += unit / p->per_unit * p->per_unit;
+			unit = 0;
+		}
+	}
+	return sum;
+}
+
+static uint32_t plain_atoms(const struct pl *p, const struct pl_supernode *sn)
+{
+	uint64_t n = plain_blocks(p, sn) / p->per_atom;
+
+	return n < p->atoms ? (uint32_t)n : p->atoms;
+}
+
+static uint64_t hash_items(const struct pl_supernode *sn)
+{
+	uint64_t h = 14695981039346656037u + sn->n_items;
+
+	for (uint32_t i = 0; i < sn->n_items; i++) {
+		const struct pl_item *it = &sn->item[i];
+		uint64_t x = (uint64_t)it->cost ^
+			     (uint64_t)(it->cost >> 64) * 0x9e3779b97f4a7c15u;
+
+		x ^= (uint64_t)it->cap << 56 | (uint64_t)it->last << 55 |
+		     (uint64_t)it->must << 54;
+		h = (h ^ x) * 0xff51afd7ed558ccdu;
+		h ^= h >> 32;
+	}
+	return h;
+}
+
+static bool same_items(const struct pl_supernode *sn,
+		       const struct pl_profile *f)
+{
+	if (sn->n_items != f->n_items || sn->q_max != f->q_max)
+		return false;
+	for (uint32_t i = 0; i < sn->n_items; i++) {
+		const struct pl_item *a = &sn->item[i], *b = &f->item[i];
+
+		if (a->cost != b->cost || a->cap != b->cap ||
+		    a->last != b->last || a->must != b->must)
+			return false;
+	}
+	return true;
+}
+
+static pl_cost answer(const struct pl *p, const struct pl_table *t, uint32_t a,
+		      uint32_t q)
+{
+	uint32_t z = a * p->per_atom;
+	pl_cost best = PL_INF;
+
+	if (p->req->exact_nodes)
+		return pl_table_cost(t, z, q);
+	for (q = 0; q <= t->q; q++) {
+		pl_cost c = pl_table_cost(t, z, q);
+
+		if (c < best)
+			best = c;
+	}
+	return best;
+}
+
+static int make_profile(struct pl *p, uint32_t s, const struct pl_table *first,
+			uint32_t atoms, struct pl_profile **ret)
+{
+	struct pl_supernode *sn = &p->sn[s];
+	struct pl_table t = *first;
+	struct pl_profile *f = pl_alloc(1, sizeof(*f));
+	uint32_t width = p->req->exact_nodes ? t.q + 1 : 1;
+	size_t n = (size_t)(atoms + 1) * width;
+
+	t.row = pl_alloc(2 * t.size, sizeof(*t.row));
+	if (f)
+		f->cost = pl_alloc(n, sizeof(*f->cost));
+	if (!f || !t.row || !f->cost) {
+		if (f)
+			free(f->cost);
+		free(f);
+		free(t.row);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		f->cost[i] = PL_INF;
+	f->atoms = atoms;
+	f->q = width - 1;
+	f->item = sn->item;
+	f->n_items = sn->n_items;
+	f->q_max = sn->q_max;
+	for (t.m = t.j ? 1 : first->m; t.m <= first->m; t.m++) {
+		pl_table_solve(&t);
+		for (size_t i = 0; i < n; i++) {
+			pl_cost c = answer(p, &t, (uint32_t)(i / width),
+					   (uint32_t)(i % width));
+
+			if (c < f->cost[i])
+				f->cost[i] = c;
+		}
+	}
+	p->work += table_steps(p, first);
+	free(t.row);
+	*ret = f;
+	return 0;
+}
+
+/* Find or make the profile of s. Sets sn->large instead if it is too large. */
+int pl_local_profile(struct pl *p, uint32_t s)
+{
+	struct pl_supernode *sn = &p->sn[s];
+	struct pl_profile **head, *f;
+	struct pl_table t;
+	uint32_t atoms;
+	uint64_t hash;
+	int rc;
+
+	if (sn->profile || sn->large)
+		return 0;
+	atoms = plain_atoms(p, sn);
+	table_for(p, s, atoms, &t);
+	if ((t.n + 1) * (pl_cost)t.size * sizeof(*t.row) > PL_LOCAL_BYTES ||
+	    table_steps(p, &t) > SN_PLACE_EXACT_WORK) {
+		sn->large = true;
+		p->exact = false;
+		return 0;
+	}
+	if (!p->bucket) {
+		p->n_buckets = p->topo->n_supernodes | 1;
+		p->bucket = pl_alloc(p->n_buckets, sizeof(*p->bucket));
+		if (!p->bucket) {
+			p->n_buckets = 0;
+			return -ENOMEM;
+		}
+	}
+	hash = hash_items(sn);
+	head = &p->bucket[hash % p->n_buckets];
+	for (f = *head; f; f = f->next)
+		if (f->hash == hash && same_items(sn, f))
+			break;
+	if (!f) {
+		rc = make_profile(p, s, &t, atoms, &f);
+		if (rc)
+			return rc;
+		f->hash = hash;
+		f->next = *head;
+		*head = f;
+	}
+	sn->profile = f;
+	return 0;
+}
+
+static void caps_from_profile(struct pl_supernode *sn)
+{
+	const struct pl_profile *f = sn->profile;
+	uint32_t width = f->q + 1;
+
+	sn->cap = 0;
+	for (uint32_t a = 1; a <= f->atoms && a <= sn->pool_atoms; a++)
+		for (uint32_t q = 0; q < width; q++)
+			if (f->cost[(size_t)a * width + q] < PL_INF) {
+				if (!sn->cap)
+					sn->min = a;
+				sn->cap = a;
+			}
+}
+
+/* How many atoms each supernode can host. */
+int pl_local_caps(struct pl *p)
+{
+	for (uint32_t s = 0; s < p->topo->n_supernodes; s++) {
+		struct pl_supernode *sn = &p->sn[s];
+		int rc;
+
+		sn->min = 1;
+		sn->cap = plain_atoms(p, sn);
+		if (sn->pool_atoms < sn->cap)
+			sn->cap = sn->pool_atoms;
+		if (!sn->cap || (!p->req->spares && !sn->n_must &&
+				 !p->req->exact_nodes &&
+				 sn->q_max >= sn->n_items))
+			continue;
+		if (!sn->q_max || p->req->spares >= sn->n_items) {
+			sn->cap = 0;
+			continue;
+		}
+		rc = pl_local_profile(p, s);
+		if (rc)
+			return rc;
+		if (sn->profile)
+			caps_from_profile(sn);
+		else
+			sn->cap = pl_large_cap(p, s);
+	}
+	return 0;
+}
+
+struct search {
+	struct pl *p;
+	struct pl_table t;
+	struct pl_item *item; /* a copy, to force and forbid nodes */
+	uint32_t z, q_low, q_high;
+	uint32_t m_low, m_high;
+	pl_cost want;
+	bool *used, *best;
+	bool found;
+};
+
+/* In items' order the lists compare like their marks: earlier used first. */
+static bool is_smaller(const bool *a, const bool *b, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (a[i] != b[i])
+			return a[i];
+	return false;
+}
+
+/* The smallest list, in the order of the items, that costs what is wanted.
+ * only_test: no list, just whether there is one. */
+static int search_lists(struct search *s, bool only_test)
+{
+	bool *t;
+	int rc;
+
+	s->found = false;
+	for (s->t.m = s->m_high; s->t.m >= s->m_low && s->t.m; s->t.m--) {
+		pl_table_solve(&s->t);
+		s->p->work += s->t.n * s->t.size;
+		for (uint32_t q = s->q_low; q <= s->q_high; q++) {
+			if (pl_table_cost(&s->t, s->z, q) != s->want)
+				continue;
+			if (only_test) {
+				s->found = true;
+				return 0;
+			}
+			rc = pl_table_walk(&s->t, s->z, q, s->used);
+			if (rc)
+				return rc;
+			if (s->found && !is_smaller(s->used, s->best, s->t.n))
+				continue;
+			s->found = true;
+			t = s->used;
+			s->used = s->best;
+			s->best = t;
+		}
+	}
+	return 0;
+}
+
+struct turn {
+	uint32_t node, item;
+};
+
+static int by_node(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+/* Units take turns in the order of nodes, so that the table's order is not the
+ * nodes'. Ask for one node after the other whether a cheapest set has it. */
+static int search_by_node(struct search *s)
+{
+	struct turn *turn = pl_alloc(s->t.n, sizeof(*turn));
+	int rc = 0;
+
+	if (!turn)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->t.n; i++)
+		turn[i] = (struct turn){ s->item[i].node, i };
+	qsort(turn, s->t.n, sizeof(*turn), by_node);
+	for (uint32_t i = 0; i < s->t.n && !rc; i++) {
+		struct pl_item *it = &s->item[turn[i].item];
+
+		if (it->must)
+			continue;
+		it->must = true;
+		rc = search_lists(s, true);
+		it->must = s->found;
+		it->never = !s->found;
+	}
+	free(turn);
+	return rc ? rc : search_lists(s, false);
+}
+
+static int find_nodes(struct search *s, const struct pl_supernode *sn)
+{
+	struct pl_table *t = &s->t;
+	uint64_t all = (uint64_t)t->n * t->n * t->size * s->m_high;
+
+	if (sn->ordered)
+		return search_lists(s, false);
+	if (all <= 4 * (uint64_t)SN_PLACE_EXACT_WORK)
+		return search_by_node(s);
+	s->p->exact = false;
+	return search_lists(s, false);
+}
+
+int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
+		   bool *used)
+{
+	struct pl_supernode *sn = &p->sn[s];
+	struct search w = { .p = p };
+	int rc;
+
+	rc = pl_local_profile(p, s);
+	if (rc)
+		return rc;
+	if (sn->large)
+		return pl_large_nodes(p, s, atoms, nodes, used);
+	table_for(p, s, atoms, &w.t);
+	w.t.keep = true;
+	w.z = w.t.z;
+	w.q_low = w.q_high = nodes;
+	if (!p->req->exact_nodes) {
+		w.q_low = 0;
+		w.q_high = w.t.q;
+	}
+	w.m_high = w.t.m;
+	w.m_low = w.t.j ? 1 : w.t.m;
+	w.want = pl_cost_of(p, s, atoms, nodes);
+	w.t.row = malloc((w.t.n + 1) * w.t.size * sizeof(*w.t.row));
+	w.item = pl_alloc(w.t.n, sizeof(*w.item));
+	w.used = pl_alloc(w.t.n, sizeof(*w.used));
+	w.best = pl_alloc(w.t.n, sizeof(*w.best));
+	rc = -ENOMEM;
+	if (w.t.row && w.item && w.used && w.best) {
+		memcpy(w.item, sn->item, w.t.n * sizeof(*w.item));
+		w.t.item = w.item;
+		rc = find_nodes(&w, sn);
+	}
+	if (!rc && !w.found)
+		rc = -EINVAL; /* a bug: the profile promised one */
+	if (!rc)
+		memcpy(used, w.best, w.t.n * sizeof(*used));
+	free(w.t.row);
+	free(w.item);
+	free(w.used);
+	free(w.best);
+	return rc;
+}
