@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd_check.c - snctl check: read the configuration as the plugins would.
+ *
+ * What the plugins would refuse is an error on standard error and exit status
+ * 2; what is legal but odd is a warning and does not change the exit status.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "snctl/cli.h"
+#include "snctl/confpath.h"
+#include "snctl/readfile.h"
+#include "snctl/snctl.h"
+#include "snctl/term.h"
+#include "snctl/warn.h"
+#include "topology/policy.h"
+
+static uint32_t count_loose(const struct sn_topo *topo)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s < topo->n_supernodes; s++)
+		n += topo->supernode[s].loose;
+	return n;
+}
+
+static int read_policy(const char *path, struct sn_policy *policy,
+		       struct sn_err *err)
+{
+	char *text;
+	size_t len;
+	int rc = snctl_read_file(path, &text, &len, err);
+
+	if (rc)
+		return rc;
+	rc = sn_policy_parse(text, len, path, policy, err);
+	free(text);
+	return rc;
+}
+
+static void print_json(const char *path, const struct sn_topo *topo,
+		       const struct sn_names *warnings, const char *policy_path,
+		       const struct sn_policy *policy)
+{
+	fputs("{\"files\": [{\"file\":", stdout);
+	json_string(stdout, path);
+	printf(",\"ok\":true,\"supernodes\":%u,\"nodes\":%u,\"units\":%u,\"fabrics\":%u,\"fabric_levels\":%u}",
+	       topo->n_supernodes - count_loose(topo), topo->n_nodes,
+	       topo->n_units, topo->n_fabrics, topo->fabric_levels);
+	if (policy_path) {
+		fputs(",{\"file\":", stdout);
+		json_string(stdout, policy_path);
+		fputs(",\"ok\":true,\"card_gres\":", stdout);
+		json_string(stdout, policy->card_gres);
+		printf(",\"small_job_cards\":%u}", policy->small_job_cards);
+	}
+	fputs("], \"warnings\": [", stdout);
+	for (size_t i = 0; i < warnings->n; i++) {
+		if (i)
+			putchar(',');
+		json_string(stdout, warnings->name[i]);
+	}
+	fputs("]}\n", stdout);
+}
+
+static void print_text(const char *path, const struct sn_topo *topo,
+		       const struct sn_names *warnings, const char *policy_path,
+		       const struct sn_policy *policy)
+{
+	uint32_t n = topo->n_supernodes - count_loose(topo);
+
+	printf("%s: ok: %u supernode%s, %u node%s, %u unit%s, %u fabric%s in %u level%s\n",
+	       path, n, n == 1 ? "" : "s",
+	       topo->n_nodes, topo->n_nodes == 1 ? "" : "s",
+	       topo->n_units, topo->n_units == 1 ? "" : "s",
+	       topo->n_fabrics, topo->n_fabrics == 1 ? "" : "s",
+	       topo->fabric_levels, topo->fabric_levels == 1 ? "" : "s");
+	for (size_t i = 0; i < warnings->n; i++)
+		printf("%s: warning: %s\n", path, warnings->name[i]);
+	if (policy_path)
+		printf("%s: ok: CardGres=%s SmallJobCards=%u\n", policy_path,
+		       policy->card_gres, policy->small_job_cards);
+}
+
+static int check(const char *path, bool json, struct sn_err *err)
+{
+	struct sn_names warnings = { 0 };
+	struct sn_topo *topo = NULL;
+	struct sn_policy policy;
+	char *policy_path;
+	int rc = snctl_read_topology(path, &topo, err);
+
+	if (rc)
+		return rc;
+	sn_policy_init(&policy);
+	policy_path = snctl_sibling(path, "supernode.conf");
+	if (policy_path && access(policy_path, F_OK)) {
+		free(policy_path);
+		policy_path = NULL;
+	}
+	if (policy_path)
+		rc = read_policy(policy_path, &policy, err);
+	if (!rc && snctl_warn_topology(topo, &warnings))
+		rc = sn_err_set(err, -ENOMEM, "no memory");
+	if (!rc)
+		(json ? print_json : print_text)(path, topo, &warnings,
+						 policy_path, &policy);
+	free(policy_path);
+	sn_names_done(&warnings);
+	sn_topo_destroy(topo);
+	return rc;
+}
+
+int cmd_check(int argc, char **argv)
+{
+	const char *config = NULL;
+	bool json = false;
+	const struct cli_opt opts[] = {
+		{ "config", "FILE", CLI_STRING, &config, "the topology.conf; by default the one beside slurm.conf", false, 0, 0 },
+		{ "json", NULL, CLI_FLAG, &json, "one line of JSON", false, 0, 0 },
+		{ 0 },
+	};
+	const struct cli cli = {
+		.command = "check",
+		.usage = "[--config FILE] [--json]",
+		.about = "Read topology.conf, and supernode.conf beside it where there is one, as the\n"
+			 "plugins would. Also warns of what is legal but seldom meant.",
+		.more = "Exit status: 0 the plugins would take every file, 2 they would not.",
+		.opts = opts,
+	};
+	struct sn_err err;
+	uint32_t n_args;
+	char *path;
+	int rc;
+
+	rc = cli_parse(&cli, argc, argv, NULL, &n_args, &err);
+	if (rc > 0)
+		return SNCTL_DONE;
+	if (rc)
+		return snctl_fail("check", SNCTL_USAGE, &err);
+	path = snctl_topology_path(config, NULL);
+	rc = path ? check(path, json, &err) : sn_err_set(&err, -ENOMEM, "no memory");
+	free(path);
+	return rc ? snctl_fail("check", SNCTL_USAGE, &err) : SNCTL_DONE;
+}

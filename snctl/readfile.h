@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * readfile.h - whole files into memory, and a topology from its file.
+ */
+#ifndef SNCTL_READFILE_H
+#define SNCTL_READFILE_H
+
+#include <stddef.h>
+
+#include "topology/err.h"
+#include "topology/topo.h"
+
+#define SNCTL_FILE_MAX (64u << 20)
+
+/* A regular file of at most SNCTL_FILE_MAX bytes. *ret_text has a NUL after
+ * its *ret_len bytes and is owned by the caller (free). */
+int snctl_read_file(const char *path, char **ret_text, size_t *ret_len,
+		    struct sn_err *err);
+
+/* Parse the topology.conf at path; Include lines are relative to the file they
+ * are in. Owned by the caller (sn_topo_destroy). */
+int snctl_read_topology(const char *path, struct sn_topo **ret,
+			struct sn_err *err);
+
+#endif

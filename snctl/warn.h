@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * warn.h - what is legal in a topology, but seldom meant.
+ */
+#ifndef SNCTL_WARN_H
+#define SNCTL_WARN_H
+
+#include "topology/hostlist.h"
+#include "topology/topo.h"
+
+/* Appends one sentence for each kind of oddity. Returns 0 or -ENOMEM. */
+int snctl_warn_topology(const struct sn_topo *topo, struct sn_names *ret);
+
+#endif
