@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd_show.c - snctl show: the live cluster as tables.
+ *
+ * Each table is one function that fills rows of named cells; the same rows are
+ * printed for people or as JSON, so that the two never differ.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "snctl/cli.h"
+#include "snctl/live.h"
+#include "snctl/snctl.h"
+#include "snctl/term.h"
+#include "topology/hostlist.h"
+#include "topology/text.h"
+
+struct tally {
+	uint32_t nodes, up, cards, free, busy, masked;
+	uint32_t whole; /* nodes with every card free */
+};
+
+static void add_node(const struct live *live, uint32_t n, struct tally *t)
+{
+	const struct live_node *node = &live->node[n];
+	uint64_t free_cards = live_free(node);
+
+	t->nodes++;
+	t->up += node->up;
+	t->cards += (uint32_t)__builtin_popcountll(node->cards);
+	t->free += (uint32_t)__builtin_popcountll(free_cards);
+	t->busy += (uint32_t)__builtin_popcountll(node->used);
+	t->masked += (uint32_t)__builtin_popcountll(node->masked);
+	t->whole += node->cards && free_cards == node->cards;
+}
+
+static const char *const supernode_head[] = {
+	"<supernode", "<fabric", ">nodes", ">up", ">cards", ">free", ">busy",
+	">masked", ">whole_free_nodes", ">spare_nodes", ">pool_free", NULL,
+};
+
+static int show_supernodes(const struct live *live, struct table *t, struct sn_err *err)
+{
+	struct sn_place_node *node;
+	struct sn_place_supernode *state;
+	int rc = live_state(live, &node, &state, err);
+
+	if (rc)
+		return rc;
+	for (uint32_t s = 0; s < live->topo->n_supernodes; s++) {
+		const struct sn_topo_supernode *sn = &live->topo->supernode[s];
+		struct tally tally = { 0 };
+		char pool[32] = "-";
+
+		for (uint32_t n = 0; n < sn->n_nodes; n++)
+			add_node(live, sn->first_node + n, &tally);
+		if (sn->has_pool)
+			sn_format_size(state[s].pool_free, pool, sizeof(pool));
+		table_add(t, "%s", sn->name);
+		table_add(t, "%s", sn->loose ? "(loose)" : sn->fabric == SN_NONE ? "-" :
+			  live->topo->fabric[sn->fabric].name);
+		table_add(t, "%u", tally.nodes);
+		table_add(t, "%u", tally.up);
+		table_add(t, "%u", tally.cards);
+		table_add(t, "%u", tally.free);
+		table_add(t, "%u", tally.busy);
+		table_add(t, "%u", tally.masked);
+		table_add(t, "%u", tally.whole);
+		table_add(t, "%u", sn->spare_nodes);
+		table_add(t, "%s", pool);
+	}
+	free(node);
+	free(state);
+	return 0;
+}
+
+static const char *const unit_head[] = {
+	"<unit", "<supernode", ">nodes", ">up", ">cards", ">free", ">busy",
+	">masked", NULL,
+};
+
+static int show_units(const struct live *live, struct table *t, struct sn_err *err)
+{
+	struct tally *tally = calloc(live->topo->n_units + 1, sizeof(*tally));
+
+	if (!tally)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	for (uint32_t n = 0; n < live->topo->n_nodes; n++)
+		if (live->topo->node[n].unit != SN_NONE)
+			add_node(live, n, &tally[live->topo->node[n].unit]);
+	for (uint32_t u = 0; u < live->topo->n_units; u++) {
+		table_add(t, "%s", live->topo->unit[u].name);
+		table_add(t, "%s", live->topo->supernode[live->topo->unit[u].supernode].name);
+		table_add(t, "%u", tally[u].nodes);
+		table_add(t, "%u", tally[u].up);
+		table_add(t, "%u", tally[u].cards);
+		table_add(t, "%u", tally[u].free);
+		table_add(t, "%u", tally[u].busy);
+		table_add(t, "%u", tally[u].masked);
+	}
+	free(tally);
+	return 0;
+}
+
+static const char *const fabric_head[] = {
+	"<fabric", "<in", ">level", ">supernodes", ">nodes", ">cards", ">free", NULL,
+};
+
+static int show_fabrics(const struct live *live, struct table *t, struct sn_err *err)
+{
+	const struct sn_topo *topo = live->topo;
+	struct tally *tally = calloc(topo->n_fabrics + 1, sizeof(*tally));
+	uint32_t *members = calloc(topo->n_fabrics + 1, sizeof(*members));
+	uint32_t *chain = calloc(topo->fabric_levels + 1, sizeof(*chain));
+
+	if (!tally || !members || !chain) {
+		free(tally);
+		free(members);
+		free(chain);
+		return sn_err_set(err, -ENOMEM, "no memory");
+	}
+	for (uint32_t s = 0; s < topo->n_supernodes; s++) {
+		uint32_t n_chain = sn_topo_chain(topo, s, chain);
+
+		for (uint32_t i = 0; i < n_chain; i++) {
+			members[chain[i]]++;
+			for (uint32_t n = 0; n < topo->supernode[s].n_nodes; n++)
+				add_node(live, topo->supernode[s].first_node + n,
+					 &tally[chain[i]]);
+		}
+	}
+	for (uint32_t f = 0; f < topo->n_fabrics; f++) {
+		const struct sn_topo_fabric *fabric = &topo->fabric[f];
+
+		table_add(t, "%s", fabric->name);
+		table_add(t, "%s", fabric->parent == SN_NONE ? "-" :
+			  topo->fabric[fabric->parent].name);
+		table_add(t, "%u", fabric->depth);
+		table_add(t, "%u", members[f]);
+		table_add(t, "%u", tally[f].nodes);
+		table_add(t, "%u", tally[f].cards);
+		table_add(t, "%u", tally[f].free);
+	}
+	free(tally);
+	free(members);
+	free(chain);
+	return 0;
+}
+
+static void format_bits(uint64_t bits, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	snprintf(buf, size, "-");
+	for (unsigned int c = 0; c < 64 && len < size; c++) {
+		unsigned int last = c;
+
+		if (!(bits >> c & 1))
+			continue;
+		while (last < 63 && bits >> (last + 1) & 1)
+			last++;
+		len += (size_t)snprintf(buf + len, size - len, last > c ? "%s%u-%u" : "%s%u",
+					len ? "," : "", c, last);
+		c = last;
+	}
+}
+
+static const char *const card_head[] = {
+	"<node", "<supernode", "<unit", "<state", ">cards", "<free", "<busy",
+	"<masked", "<jobs", NULL,
+};
+
+static int show_cards(const struct live *live, struct table *t, struct sn_err *err)
+{
+	struct sn_buf *jobs = calloc(live->topo->n_nodes + 1, sizeof(*jobs));
+
+	if (!jobs)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	for (uint32_t j = 0; j < live->n_jobs; j++)
+		for (uint32_t i = 0; i < live->job[j].n_nodes; i++)
+			sn_buf_add(&jobs[live->job[j].node[i]], "%s%u",
+				   jobs[live->job[j].node[i]].len ? "," : "",
+				   live->job[j].info->job_id);
+	for (uint32_t n = 0; n < live->topo->n_nodes; n++) {
+		const struct sn_topo_node *at = &live->topo->node[n];
+		const struct live_node *node = &live->node[n];
+		char text[200];
+
+		table_add(t, "%s", at->name);
+		table_add(t, "%s", live->topo->supernode[at->supernode].name);
+		table_add(t, "%s", at->unit == SN_NONE ? "-" : live->topo->unit[at->unit].name);
+		table_add(t, "%s", live_state_word(node));
+		table_add(t, "%u", (uint32_t)__builtin_popcountll(node->cards));
+		format_bits(live_free(node), text, sizeof(text));
+		table_add(t, "%s", text);
+		format_bits(node->used, text, sizeof(text));
+		table_add(t, "%s", text);
+		format_bits(node->masked, text, sizeof(text));
+		table_add(t, "%s", text);
+		table_add(t, "%s", jobs[n].len ? jobs[n].text : "-");
+		sn_buf_done(&jobs[n]);
+	}
+	free(jobs);
+	return 0;
+}
+
+static const char *const job_head[] = {
+	">job", "<name", "<user", "<state", ">cards", ">nodes", ">supernodes",
+	"<parallel", NULL,
+};
+
+static const char *job_state(const slurm_job_info_t *info)
+{
+	if (info->job_state & JOB_COMPLETING)
+		return "completing";
+	if (info->job_state & JOB_CONFIGURING)
+		return "configuring";
+	switch (info->job_state & JOB_STATE_BASE) {
+	case JOB_PENDING:
+		return info->priority ? "pending" : "held";
+	case JOB_SUSPENDED:
+		return "suspended";
+	default:
+		return "running";
+	}
+}
+
+static int show_jobs(const struct live *live, struct table *t, struct sn_err *err)
+{
+	(void)err;
+	for (uint32_t j = 0; j < live->n_jobs; j++) {
+		const struct live_job *job = &live->job[j];
+		const struct passwd *pw = getpwuid(job->info->user_id);
+		uint32_t supernodes = 0;
+		char layout[256] = "-";
+
+		/* Nodes come in the node table's order, supernodes mixed. */
+		for (uint32_t i = 0; i < job->n_nodes; i++) {
+			uint32_t s = live->topo->node[job->node[i]].supernode;
+			uint32_t k = 0;
+
+			while (k < i && live->topo->node[job->node[k]].supernode != s)
+				k++;
+			supernodes += k == i;
+		}
+		if (job->has_spec && job->spec.has_parallel)
+			sn_layout_format(&job->spec.layout, layout, sizeof(layout));
+		table_add(t, "%u", job->info->job_id);
+		table_add(t, "%s", job->info->name ? job->info->name : "-");
+		if (pw)
+			table_add(t, "%s", pw->pw_name);
+		else
+			table_add(t, "%u", job->info->user_id);
+		table_add(t, "%s", job_state(job->info));
+		if (!job->running && job->has_spec && job->spec.has_parallel)
+			table_add(t, "%u", job->spec.layout.world);
+		else
+			table_add(t, "%u", job->cards);
+		table_add(t, "%u", job->running ? job->n_nodes : job->info->num_nodes);
+		table_add(t, "%u", supernodes);
+		table_add(t, "%s", layout);
+	}
+	return 0;
+}
+
+struct view {
+	const char *name;
+	const char *const *head;
+	int (*fill)(const struct live *live, struct table *t, struct sn_err *err);
+};
+
+static const struct view views[] = {
+	{ "supernodes", supernode_head, show_supernodes },
+	{ "units", unit_head, show_units },
+	{ "fabrics", fabric_head, show_fabrics },
+	{ "cards", card_head, show_cards },
+	{ "jobs", job_head, show_jobs },
+};
+#define N_VIEWS (sizeof(views) / sizeof(views[0]))
+
+/* Columns that align right are numbers, unless a cell is "-". */
+static void print_json(const struct view *view, const struct table *t)
+{
+	printf("{\"%s\": [", view->name);
+	for (size_t i = 0; i < t->n; i++) {
+		const char *head = view->head[i % t->n_columns];
+		const char *cell = t->cell[i];
+
+		if (i % t->n_columns == 0)
+			fputs(i ? "},{" : "{", stdout);
+		else
+			putchar(',');
+		json_string(stdout, head + 1);
+		putchar(':');
+		if (!strcmp(cell, "-"))
+			fputs("null", stdout);
+		else if (head[0] == '>' && strspn(cell, "0123456789") == strlen(cell))
+			fputs(cell, stdout);
+		else
+			json_string(stdout, cell);
+	}
+	fputs(t->n ? "}]}\n" : "]}\n", stdout);
+}
+
+static int show(const struct view *view, const char *config, bool json,
+		struct sn_err *err)
+{
+	struct table table;
+	struct live live;
+	int rc = live_load(config, &live, err);
+
+	if (rc)
+		return rc;
+	table_init(&table, view->head);
+	rc = view->fill(&live, &table, err);
+	if (!rc && table.failed)
+		rc = sn_err_set(err, -ENOMEM, "no memory");
+	if (!rc && json)
+		print_json(view, &table);
+	else if (!rc)
+		table_print(&table, stdout, 0);
+	table_done(&table);
+	live_done(&live);
+	return rc;
+}
+
+int cmd_show(int argc, char **argv)
+{
+	const char *config = NULL, *what = "supernodes", *near;
+	bool json = false;
+	const struct cli_opt opts[] = {
+		{ "config", "FILE", CLI_STRING, &config, "the topology.conf; by default the one beside slurm.conf", false, 0, 0 },
+		{ "json", NULL, CLI_FLAG, &json, "one line of JSON", false, 0, 0 },
+		{ 0 },
+	};
+	const struct cli cli = {
+		.command = "show",
+		.usage = "[supernodes|units|fabrics|cards|jobs] [--json]",
+		.about = "Show the live cluster: its supernodes (the default), units, fabrics, the cards of\n"
+			 "each node, or its jobs.",
+		.opts = opts,
+		.max_args = 1,
+	};
+	struct sn_err err;
+	uint32_t n_args;
+	size_t v;
+	int rc;
+
+	rc = cli_parse(&cli, argc, argv, &what, &n_args, &err);
+	if (rc > 0)
+		return SNCTL_DONE;
+	if (rc)
+		return snctl_fail("show", SNCTL_USAGE, &err);
+	for (v = 0; v < N_VIEWS && strcmp(views[v].name, what); v++)
+		;
+	if (v == N_VIEWS) {
+		near = cli_nearest(what, &views[0].name, N_VIEWS, sizeof(views[0]));
+		sn_err_set(&err, 0, "there is no table \"%.80s\"; %s%s%s", what,
+			   near ? "did you mean " : "the tables are supernodes, units, fabrics, cards, jobs",
+			   near ? near : "", near ? "?" : "");
+		return snctl_fail("show", SNCTL_USAGE, &err);
+	}
+	rc = show(&views[v], config, json, &err);
+	return rc ? snctl_fail("show", SNCTL_USAGE, &err) : SNCTL_DONE;
+}

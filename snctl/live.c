@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * live.c - one snapshot of a running cluster, through libslurm's public API.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "snctl/confpath.h"
+#include "snctl/gresidx.h"
+#include "snctl/live.h"
+#include "snctl/picture.h"
+#include "snctl/readfile.h"
+#include "topology/hostlist.h"
+#include "topology/text.h"
+
+/* slurm_init() ends the process where there is no configuration, with status
+ * 1, which here means "no". */
+static bool starting;
+
+static void exit_as_bad_input(void)
+{
+	if (starting)
+		_exit(2);
+}
+
+static int connect_slurm(struct sn_err *err)
+{
+	static bool done;
+
+	if (done)
+		return 0;
+	if (atexit(exit_as_bad_input))
+		return sn_err_set(err, -ENOMEM, "no memory");
+	starting = true;
+	slurm_init(NULL);
+	starting = false;
+	done = true;
+	return 0;
+}
+
+static int slurm_error(const char *what, struct sn_err *err)
+{
+	return sn_err_set(err, -EIO, "slurmctld did not tell the %s: %s", what,
+			  slurm_strerror(errno));
+}
+
+static int load_messages(struct live *live, struct sn_err *err)
+{
+	if (slurm_load_node(0, &live->nodes, SHOW_ALL | SHOW_DETAIL))
+		return slurm_error("nodes", err);
+	if (slurm_load_partitions(0, &live->partitions, SHOW_ALL))
+		return slurm_error("partitions", err);
+	if (slurm_load_jobs(0, &live->jobs, SHOW_ALL | SHOW_DETAIL))
+		return slurm_error("jobs", err);
+	return 0;
+}
+
+static int load_files(const char *config, struct live *live, struct sn_err *err)
+{
+	slurm_conf_t *conf = NULL;
+	char *path, *text;
+	size_t len;
+	int rc;
+
+	if (!config && !getenv("SLURM_CONF") && slurm_load_ctl_conf(0, &conf))
+		conf = NULL;
+	live->config = snctl_topology_path(config, conf ? conf->slurm_conf : NULL);
+	if (conf)
+		slurm_free_ctl_conf(conf);
+	if (!live->config)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	rc = snctl_read_topology(live->config, &live->topo, err);
+	if (rc)
+		return rc;
+	sn_policy_init(&live->policy);
+	path = snctl_sibling(live->config, "supernode.conf");
+	if (path && !access(path, F_OK)) {
+		rc = snctl_read_file(path, &text, &len, err);
+		if (!rc) {
+			rc = sn_policy_parse(text, len, path, &live->policy, err);
+			free(text);
+		}
+	}
+	free(path);
+	return rc;
+}
+
+static uint32_t cpus_free(const node_info_t *info)
+{
+	uint16_t used = 0;
+
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 5, 0)
+	used = info->alloc_cpus;
+#else
+	if (info->select_nodeinfo)
+		slurm_get_select_nodeinfo(info->select_nodeinfo,
+					  SELECT_NODEDATA_SUBCNT,
+					  NODE_STATE_ALLOCATED, &used);
+#endif
+	return used < info->cpus_efctv ? info->cpus_efctv - used : 0;
+}
+
+static void read_node(const struct live *live, const node_info_t *info,
+		      struct live_node *node)
+{
+	const char *gres = live->policy.card_gres;
+	uint32_t base = info->node_state & NODE_STATE_BASE;
+	uint64_t n = gres_count(info->gres, gres);
+	bool known;
+
+	node->info = info;
+	node->cards = n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+	node->used = gres_indices(info->gres_used, gres, &known) & node->cards;
+	if (!known) {
+		/* Counted without numbers: the lowest ones, as Slurm would. */
+		uint64_t count = gres_count(info->gres_used, gres);
+
+		node->used = count >= 64 ? node->cards :
+			((UINT64_C(1) << count) - 1) & node->cards;
+	}
+	node->cpus_free = cpus_free(info);
+	node->late = info->node_state &
+		(NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |
+		 NODE_STATE_POWER_DOWN | NODE_STATE_POWERING_UP |
+		 NODE_STATE_REBOOT_REQUESTED | NODE_STATE_REBOOT_ISSUED);
+	node->up = (base == NODE_STATE_IDLE || base == NODE_STATE_ALLOCATED ||
+		    base == NODE_STATE_MIXED) &&
+		!(info->node_state & (NODE_STATE_DRAIN | NODE_STATE_FAIL |
+				      NODE_STATE_MAINT | NODE_STATE_INVALID_REG)) &&
+		(node->late || !(info->node_state & NODE_STATE_NO_RESPOND));
+}
+
+static int read_nodes(struct live *live, struct sn_err *err)
+{
+	uint32_t votes[SN_CARDS_MAX + 1] = { 0 };
+
+	for (uint32_t i = 0; i < live->nodes->record_count; i++) {
+		const char *name = live->nodes->node_array[i].name;
+		int rc;
+
+		if (!name || sn_topo_find_node(live->topo, name) != SN_NONE)
+			continue;
+		rc = sn_topo_add_loose(live->topo, name, err);
+		if (rc)
+			return rc;
+	}
+	live->node = calloc(live->topo->n_nodes + 1, sizeof(*live->node));
+	if (!live->node)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	for (uint32_t i = 0; i < live->nodes->record_count; i++) {
+		const node_info_t *info = &live->nodes->node_array[i];
+		struct live_node *node;
+		uint32_t cards;
+
+		if (!info->name)
+			continue;
+		node = &live->node[sn_topo_find_node(live->topo, info->name)];
+		read_node(live, info, node);
+		cards = (uint32_t)__builtin_popcountll(node->cards);
+		votes[cards]++;
+		if (cards > live->most_cards)
+			live->most_cards = cards;
+	}
+	for (uint32_t c = 1; c <= SN_CARDS_MAX; c++)
+		if (votes[c] && (!live->cards || votes[c] >= votes[live->cards]))
+			live->cards = c;
+	return 0;
+}
+
+bool live_jobspec(const slurm_job_info_t *info, uint32_t cards,
+		  struct sn_jobspec *ret)
+{
+	static const char mark[] = "supernode:";
+	struct sn_jobspec_text text = { 0 };
+	const struct { const char *key; const char **value; } keys[] = {
+		{ "parallel", &text.parallel }, { "pool", &text.pool },
+		{ "spares", &text.spares }, { "elastic", &text.elastic },
+		{ "role", &text.role }, { "service", &text.service },
+	};
+	const char *at = info->admin_comment ?
+		strstr(info->admin_comment, mark) : NULL;
+	char *copy, *save = NULL;
+	bool found;
+
+	if (!at)
+		return false;
+	copy = strdup(at + sizeof(mark) - 1);
+	if (!copy)
+		return false;
+	copy[strcspn(copy, " \t\n")] = '\0';
+	for (char *item = strtok_r(copy, ";", &save); item;
+	     item = strtok_r(NULL, ";", &save)) {
+		char *equal = strchr(item, '=');
+
+		if (!equal)
+			continue;
+		*equal = '\0';
+		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
+			if (!strcmp(item, keys[i].key))
+				*keys[i].value = equal + 1;
+	}
+	found = !sn_jobspec_parse(&text, cards, ret, NULL);
+	free(copy);
+	return found;
+}
+
+static int read_cards(const struct live *live, struct live_job *job, struct sn_err *err)
+{
+	const slurm_job_info_t *info = job->info;
+	const int32_t *range = info->node_inx;
+	uint32_t n = 0, k = 0;
+
+	for (; range && range[0] >= 0 && range[1] >= range[0]; range += 2)
+		n += (uint32_t)(range[1] - range[0]) + 1;
+	job->node = calloc(n + 1, sizeof(*job->node));
+	job->node_cards = calloc(n + 1, sizeof(*job->node_cards));
+	if (!job->node || !job->node_cards)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	for (range = info->node_inx; range && range[0] >= 0 && range[1] >= range[0]; range += 2) {
+		for (int32_t i = range[0]; i <= range[1]; i++, k++) {
+			const char *name = (uint32_t)i < live->nodes->record_count ?
+				live->nodes->node_array[i].name : NULL;
+			uint64_t cards = 0;
+
+			if (!name)
+				continue;
+			if (k < info->gres_detail_cnt)
+				cards = gres_indices(info->gres_detail_str[k],
+						     live->policy.card_gres, NULL);
+			job->node[job->n_nodes] = sn_topo_find_node(live->topo, name);
+			job->node_cards[job->n_nodes++] = cards;
+			job->cards += (uint32_t)__builtin_popcountll(cards);
+		}
+	}
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = ((const struct live_job *)a)->info->job_id;
+	uint32_t y = ((const struct live_job *)b)->info->job_id;
+
+	return x < y ? -1 : x > y;
+}
+
+static int read_jobs(struct live *live, struct sn_err *err)
+{
+	uint32_t running = 0;
+
+	live->job = calloc(live->jobs->record_count + 1, sizeof(*live->job));
+	if (!live->job)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	for (uint32_t i = 0; i < live->jobs->record_count; i++) {
+		const slurm_job_info_t *info = &live->jobs->job_array[i];
+		uint32_t base = info->job_state & JOB_STATE_BASE;
+
+		if (base != JOB_PENDING && base != JOB_RUNNING &&
+		    base != JOB_SUSPENDED && !(info->job_state & JOB_COMPLETING))
+			continue;
+		live->job[live->n_jobs].info = info;
+		live->job[live->n_jobs++].running = base != JOB_PENDING ||
+			(info->job_state & JOB_COMPLETING);
+	}
+	qsort(live->job, live->n_jobs, sizeof(*live->job), by_id);
+	for (uint32_t j = 0; j < live->n_jobs; j++) {
+		struct live_job *job = &live->job[j];
+		int rc;
+
+		job->has_spec = live_jobspec(job->info, live->cards, &job->spec);
+		if (!job->running)
+			continue;
+		rc = read_cards(live, job, err);
+		if (rc)
+			return rc;
+		job->symbol = picture_symbol(running++);
+	}
+	return 0;
+}
+
+int live_load(const char *config, struct live *ret, struct sn_err *err)
+{
+	int rc;
+
+	memset(ret, 0, sizeof(*ret));
+	rc = connect_slurm(err);
+	if (!rc)
+		rc = load_files(config, ret, err);
+	if (!rc)
+		rc = load_messages(ret, err);
+	if (!rc)
+		rc = read_nodes(ret, err);
+	if (!rc)
+		rc = read_jobs(ret, err);
+	if (rc)
+		live_done(ret);
+	return rc;
+}
+
+void live_done(struct live *live)
+{
+	for (uint32_t j = 0; j < live->n_jobs; j++) {
+		free(live->job[j].node);
+		free(live->job[j].node_cards);
+	}
+	free(live->job);
+	free(live->node);
+	if (live->nodes)
+		slurm_free_node_info_msg(live->nodes);
+	if (live->jobs)
+		slurm_free_job_info_msg(live->jobs);
+	if (live->partitions)
+		slurm_free_partition_info_msg(live->partitions);
+	sn_topo_destroy(live->topo);
+	free(live->config);
+	memset(live, 0, sizeof(*live));
+}
+
+uint64_t live_free(const struct live_node *node)
+{
+	return node->up ? node->cards & ~node->used & ~node->masked : 0;
+}
+
+const char *live_state_word(const struct live_node *node)
+{
+	uint32_t state = node->info ? node->info->node_state : 0;
+
+	if (!node->info)
+		return "unknown";
+	if (state & NODE_STATE_DRAIN)
+		return "drain";
+	if (state & NODE_STATE_FAIL)
+		return "fail";
+	if (state & NODE_STATE_MAINT)
+		return "maint";
+	if (node->late)
+		return "late";
+	if (!node->up)
+		return "down";
+	return node->used ? "busy" : "idle";
+}
+
+void live_pool_use(const struct live *live, const struct live_job *job,
+		   uint32_t s, uint64_t *ret_bytes, uint64_t *ret_bandwidth)
+{
+	const struct sn_pool *pool = &job->spec.pool;
+	uint64_t cards = 0, nodes = 0, times = 0, of = 1;
+
+	*ret_bytes = *ret_bandwidth = 0;
+	if (!job->has_spec || !job->running)
+		return;
+	for (uint32_t i = 0; i < job->n_nodes; i++) {
+		if (live->topo->node[job->node[i]].supernode != s)
+			continue;
+		nodes++;
+		cards += (uint64_t)__builtin_popcountll(job->node_cards[i]);
+	}
+	switch (pool->per) {
+	case SN_POOL_TOTAL:
+		times = cards;
+		of = job->cards ? job->cards : 1;
+		break;
+	case SN_POOL_SUPERNODE:
+		times = nodes ? 1 : 0;
+		break;
+	case SN_POOL_NODE:
+		times = nodes;
+		break;
+	case SN_POOL_CARD:
+		times = cards;
+		break;
+	case SN_POOL_NONE:
+	case SN_POOL_NAMED:
+		return;
+	}
+	*ret_bytes = (uint64_t)(((__uint128_t)pool->size * times + of - 1) / of);
+	*ret_bandwidth = (uint64_t)(((__uint128_t)pool->bandwidth * times + of - 1) / of);
+}
+
+int live_state(const struct live *live, struct sn_place_node **ret_node,
+	       struct sn_place_supernode **ret_supernode, struct sn_err *err)
+{
+	const struct sn_topo *topo = live->topo;
+	struct sn_place_node *node = calloc(topo->n_nodes + 1, sizeof(*node));
+	struct sn_place_supernode *sn = calloc(topo->n_supernodes + 1, sizeof(*sn));
+
+	if (!node || !sn) {
+		free(node);
+		free(sn);
+		return sn_err_set(err, -ENOMEM, "no memory");
+	}
+	for (uint32_t n = 0; n < topo->n_nodes; n++) {
+		const struct live_node *from = &live->node[n];
+
+		node[n].cards = from->cards;
+		node[n].free = live_free(from);
+		node[n].weight = from->info ? from->info->weight : 1;
+		node[n].max_ranks = UINT32_MAX;
+		node[n].flags = (from->up ? 0 : SN_NODE_ABSENT) |
+			(from->late ? SN_NODE_LATE : 0);
+	}
+	for (uint32_t s = 0; s < topo->n_supernodes; s++) {
+		sn[s].pool_free = topo->supernode[s].has_pool ?
+			topo->supernode[s].pool_memory : 0;
+		sn[s].bandwidth_free = topo->supernode[s].has_pool_bandwidth ?
+			topo->supernode[s].pool_bandwidth : UINT64_MAX;
+		for (uint32_t j = 0; j < live->n_jobs; j++) {
+			uint64_t bytes, bandwidth;
+
+			live_pool_use(live, &live->job[j], s, &bytes, &bandwidth);
+			sn[s].pool_free -= bytes < sn[s].pool_free ? bytes : sn[s].pool_free;
+			if (sn[s].bandwidth_free != UINT64_MAX)
+				sn[s].bandwidth_free -= bandwidth < sn[s].bandwidth_free ?
+					bandwidth : sn[s].bandwidth_free;
+		}
+	}
+	*ret_node = node;
+	*ret_supernode = sn;
+	return 0;
+}

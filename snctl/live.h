@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * live.h - one snapshot of a running cluster, through libslurm's public API.
+ */
+#ifndef SNCTL_LIVE_H
+#define SNCTL_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#include "topology/err.h"
+#include "topology/jobspec.h"
+#include "topology/place.h"
+#include "topology/policy.h"
+#include "topology/topo.h"
+
+struct live_node {
+	const node_info_t *info; /* NULL: Slurm does not know it */
+	uint64_t cards; /* configured, bit c = card c */
+	uint64_t used; /* by jobs, as slurmctld counts */
+	uint64_t masked; /* healthy jobs must not get them */
+	uint32_t cpus_free;
+	bool up; /* takes new work now or once it is powered up */
+	bool late; /* powered down or rebooting */
+};
+
+/* A job that holds cards or wants some. */
+struct live_job {
+	const slurm_job_info_t *info;
+	bool running; /* holds nodes */
+	bool has_spec; /* its options are known */
+	struct sn_jobspec spec;
+	char symbol; /* in pictures, running jobs only */
+	uint32_t *node; /* [n_nodes], numbers of the model */
+	uint64_t *node_cards; /* [n_nodes], bits of the cards it holds there */
+	uint32_t n_nodes;
+	uint32_t cards;
+};
+
+struct live {
+	char *config; /* the topology.conf that was read */
+	struct sn_policy policy;
+	struct sn_topo *topo; /* with a loose node for each that is not in the file */
+	struct live_node *node; /* [topo->n_nodes] */
+	uint32_t most_cards; /* of any node */
+	uint32_t cards; /* the commonest number of cards, for tp_within */
+	struct live_job *job; /* in order of job id; running and pending ones */
+	uint32_t n_jobs;
+	node_info_msg_t *nodes;
+	job_info_msg_t *jobs;
+	partition_info_msg_t *partitions;
+};
+
+/* config NULL: beside slurm.conf. Owned by the caller (live_done). */
+int live_load(const char *config, struct live *ret, struct sn_err *err);
+void live_done(struct live *live);
+
+/* What the engine would see for a job; *ret_node [topo->n_nodes] and
+ * *ret_supernode [topo->n_supernodes] are owned by the caller (free). */
+int live_state(const struct live *live, struct sn_place_node **ret_node,
+	       struct sn_place_supernode **ret_supernode, struct sn_err *err);
+
+uint64_t live_free(const struct live_node *node);
+const char *live_state_word(const struct live_node *node);
+
+/* job's options from its record; false if it has none of ours. */
+bool live_jobspec(const slurm_job_info_t *info, uint32_t cards,
+		  struct sn_jobspec *ret);
+
+/* Pool memory and bandwidth that a running job takes from supernode s. */
+void live_pool_use(const struct live *live, const struct live_job *job,
+		   uint32_t s, uint64_t *ret_bytes, uint64_t *ret_bandwidth);
+
+#endif
