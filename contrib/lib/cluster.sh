@@ -1,0 +1,478 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# cluster.sh - a private Slurm cluster on one host, for the quickstart and for
+# the tests: own munged, slurmctld and slurmds, free ports, nothing outside its
+# directory but network interfaces that vanish with it.
+#
+# Two ways to make nodes:
+#   netns     each node is a small container: own network namespace with an own
+#             address on a private bridge, own mounts (/dev with only its cards,
+#             /dev/shm, /tmp), host name and process table, own munged. Killing
+#             its first process takes the whole node away.
+#   loopback  where the machine forbids that: slurmds of this host on ports of
+#             their own.
+# The bridge stands in a namespace of its own, so that the host's firewall rules
+# and bridge settings do not come between nodes.
+#
+# Input, as variables (before cluster_init):
+#   CL_DIR            where everything lives (required)
+#   CL_SLURM CL_SLURM_PLUGINS   Slurm's prefix and its own plugin directory
+#   CL_PLUGINS        directory of the suite's plugins; empty: stock Slurm
+#   CL_NODES CL_PER CL_PODS CL_CARDS CL_UNIT   nodes, nodes a supernode,
+#                     pods, cards a node, nodes a unit (0: no units)
+#   CL_TOPOLOGY       a topology.conf to use instead of the made one
+#   CL_EXTRA          further lines for slurm.conf
+#   CL_NET            auto, netns or loopback
+CL_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$CL_LIB/cluster-conf.sh"
+
+cluster_init()
+{
+	: "${CL_DIR:?}" "${CL_SLURM:?}" "${CL_SLURM_PLUGINS:?}"
+	: "${CL_NODES:=32}" "${CL_PER:=8}" "${CL_PODS:=2}" "${CL_CARDS:=8}" "${CL_UNIT:=4}"
+	: "${CL_NET:=auto}" "${CL_PLUGINS:=}" "${CL_TOPOLOGY:=}" "${CL_EXTRA:=}"
+	CL_ID=sn$(printf %s "$CL_DIR" | cksum | awk '{ printf "%08x", $1 }')
+	CL_WHY='' CL_NOTE='' CL_AGAIN=no CL_FATAL=no
+	export SLURM_CONF=$CL_DIR/etc/slurm.conf
+	export PATH=$CL_SLURM/bin:$CL_SLURM/sbin:$PATH
+	# A /tmp per node, unless something that nodes must share lies below /tmp.
+	CL_TMP=private
+	case "$CL_DIR/ $CL_SLURM/ $CL_PLUGINS/ $CL_LIB/ $PWD/" in
+	/tmp/* | *" /tmp/"*) CL_TMP=shared ;;
+	esac
+	conf_names
+}
+
+# ---- what the machine allows ---------------------------------------------------
+
+can_isolate()
+{
+	CL_WHY="unshare and ip are needed for nodes in namespaces"
+	command -v unshare >/dev/null && command -v ip >/dev/null || return 1
+	CL_WHY="this machine does not allow network and mount namespaces"
+	timeout 10 unshare --net --mount --uts --pid --fork --mount-proc sh -c '
+		mount -t tmpfs none /mnt && mknod /mnt/card c 1 3 && : >/mnt/card &&
+		ip link add sna type veth peer name snb && ip link add snc type bridge
+		' >/dev/null 2>&1
+}
+
+# A network of 198.18.0.0/15, which is set aside for tests and routed nowhere:
+# the first part large enough that this host knows no route into.
+choose_network()
+{
+	local size=$((CL_NODES + 3)) bits=24 k base route
+
+	while [ $((1 << (32 - bits))) -lt $((size + 2)) ]; do
+		bits=$((bits - 1))
+	done
+	[ "$bits" -ge 16 ] || { CL_WHY="$CL_NODES nodes need a network larger than /16"; return 1; }
+	for ((k = 0; k < (1 << (bits - 15)) && k < 400; k++)); do
+		base=$(((198 << 24) + (18 << 16) + (k << (32 - bits))))
+		route=$(ip -4 -o route show to match "$(ip_text $((base + 1)))" 2>/dev/null | grep -v '^default')
+		[ -z "$route" ] || continue
+		CL_BASE=$base CL_BITS=$bits
+		return 0
+	done
+	# shellcheck disable=SC2034 # for the caller
+	CL_WHY="no free part of the test network 198.18.0.0/15 was found"
+	return 1
+}
+
+ip_text()
+{
+	echo "$(($1 >> 24 & 255)).$(($1 >> 16 & 255)).$(($1 >> 8 & 255)).$(($1 & 255))"
+}
+
+node_address() # INDEX
+{
+	ip_text $((CL_BASE + 2 + $1))
+}
+
+# count consecutive TCP ports that nobody listens on, below the range from which
+# the kernel picks for clients.
+free_ports() # COUNT
+{
+	local taken port try i
+
+	taken=$(ss -Hltn 2>/dev/null | awk '{ sub(/.*:/, "", $4); print $4 }' | sort -un | tr '\n' ' ')
+	for ((try = 0; try < 200; try++)); do
+		port=$((12000 + RANDOM % (20000 - $1)))
+		for ((i = 0; i < $1; i++)); do
+			case " $taken " in *" $((port + i)) "*) continue 2 ;; esac
+		done
+		echo "$port"
+		return 0
+	done
+	return 1
+}
+
+# ---- the network ---------------------------------------------------------------
+
+# Names of interfaces have 15 characters at most: sn + 8 hex digits fit.
+network_up()
+{
+	network_down
+	choose_network || return 1
+	CL_WHY="the network of the private cluster could not be set up"
+	ip netns add "$CL_ID" &&
+		ip -n "$CL_ID" link set lo up &&
+		ip -n "$CL_ID" link add br0 type bridge &&
+		ip -n "$CL_ID" link set br0 up &&
+		ip link add "$CL_ID" type veth peer name host netns "$CL_ID" &&
+		ip -n "$CL_ID" link set host master br0 up &&
+		ip addr add "$(ip_text $((CL_BASE + 1)))/$CL_BITS" dev "$CL_ID" &&
+		ip link set "$CL_ID" up &&
+		ip -n "$CL_ID" addr add "$(ip_text $((CL_BASE + CL_NODES + 2)))/$CL_BITS" dev br0
+}
+
+network_down()
+{
+	ip link del "$CL_ID" 2>/dev/null
+	ip netns del "$CL_ID" 2>/dev/null
+	return 0
+}
+
+# Does a packet from a node reach slurmctld, past the host's firewall?
+network_works()
+{
+	ip netns exec "$CL_ID" timeout 3 bash -c "</dev/tcp/$(ip_text $((CL_BASE + 1)))/$CL_PORT" 2>/dev/null
+}
+
+# ---- daemons --------------------------------------------------------------------
+
+munged_up()
+{
+	pid_of "$CL_DIR/run/munged" >/dev/null && return 0
+	mkdir -p "$CL_DIR/munge"
+	chmod 711 "$CL_DIR/munge"
+	if [ ! -s "$CL_DIR/munge.key" ]; then
+		(umask 077 && head -c 128 /dev/urandom >"$CL_DIR/munge.key") || return 1
+	fi
+	rm -f "$CL_DIR"/munge/socket*
+	munged_run host "$CL_DIR/run/munged" ||
+		{ CL_WHY="munged did not start; see $CL_DIR/log/munged-host.log"; return 1; }
+}
+
+# In the foreground, so that its number is known; --force, because the cluster's
+# directory may lie below one that others may write to, as /tmp.
+munged_run() # WHO PIDFILE
+{
+	setsid munged --foreground --force --key-file="$CL_DIR/munge.key" \
+		--socket="$CL_DIR/munge/socket" --pid-file="$2.own" --seed-file="$2.seed" \
+		--num-threads=2 --origin=127.0.0.1 >>"$CL_DIR/log/munged-$1.log" 2>&1 </dev/null 7>&- 8>&- 9>&- &
+	note_pid "$2" $! || return 1
+	disown
+	until_true 10 test -S "$CL_DIR/munge/socket"
+}
+
+# slurmctld goes to the background by itself: only so does a reconfiguration
+# that fails leave the old process running.
+ctld_pid()
+{
+	local pid
+
+	{ read -r pid <"$CL_DIR/run/slurmctld.pid"; } 2>/dev/null || return 1
+	[ "$(cat "/proc/$pid/comm" 2>/dev/null)" = slurmctld ] &&
+		{ tr "\0" "\n" <"/proc/$pid/environ"; } 2>/dev/null | grep -qxF "SLURM_CONF=$SLURM_CONF" && echo "$pid"
+}
+
+ctld_up()
+{
+	ctld_pid >/dev/null && return 0
+	rm -f "$CL_DIR/run/slurmctld.pid"
+	if ! setsid slurmctld -f "$SLURM_CONF" "$@" >"$CL_DIR/log/slurmctld.out" 2>&1 </dev/null 7>&- 8>&- 9>&-; then
+		CL_WHY="slurmctld did not start: $(grep -hE 'fatal:|error:' "$CL_DIR/log/slurmctld.out" | head -n 2 | tr '\n' ' ')"
+		return 1
+	fi
+	if ! until_true 20 ctld_answers; then
+		CL_WHY="slurmctld started and does not answer: $(grep -hE 'fatal|error' "$CL_DIR/log/slurmctld.log" | tail -n 1)"
+		return 1
+	fi
+}
+
+ctld_answers()
+{
+	ctld_pid >/dev/null && scontrol ping 2>/dev/null | grep -q 'is UP'
+}
+
+ctld_kill() # [SIGNAL]
+{
+	local pid
+
+	pid=$(ctld_pid) || return 0
+	kill "-${1:-KILL}" "$pid"
+	until_true 30 no_process "$pid"
+}
+
+no_process()
+{
+	! proc_start "$1" >/dev/null
+}
+
+# ---- nodes ----------------------------------------------------------------------
+
+node_up() # INDEX
+{
+	local name=${CL_NAME[$1]} dir=$CL_DIR/nodes/${CL_NAME[$1]} card
+
+	if pid_of "$CL_DIR/run/node-$name" >/dev/null; then
+		# It may be there with a dead slurmd.
+		[ "$CL_MODE" = netns ] && ! node_daemon "$name" >/dev/null &&
+			node_word "$name" slurmd
+		return 0
+	fi
+	mkdir -p "$dir"/{spool,tmp,dev,munge} && chmod 1777 "$dir/tmp" &&
+		chmod 711 "$dir/munge" || return 1
+	if [ "$CL_MODE" = netns ]; then
+		SN_NODE=$name SN_DIR=$CL_DIR SN_CARDS=$CL_CARDS SN_NETNS=$CL_ID SN_VETH=v$1 \
+			SN_ADDRESS=$(node_address "$1")/$CL_BITS SN_TMP=$CL_TMP \
+			setsid unshare --net --mount --uts --pid --fork --kill-child --mount-proc \
+			bash "$CL_LIB/node-init" >>"$CL_DIR/log/$name.out" 2>&1 </dev/null 7>&- 8>&- 9>&- &
+	else
+		for ((card = 0; card < CL_CARDS; card++)); do
+			# A plain file will do where devices are forbidden.
+			[ -e "$dir/dev/davinci$card" ] || mknod -m 666 "$dir/dev/davinci$card" c 1 3 2>/dev/null ||
+				: >"$dir/dev/davinci$card" || return 1
+		done
+		SN_CLUSTER=$CL_ID setsid slurmd -D -N "$name" -f "$SLURM_CONF" \
+			>>"$CL_DIR/log/$name.out" 2>&1 </dev/null 7>&- 8>&- 9>&- &
+	fi
+	note_pid "$CL_DIR/run/node-$name" $!
+	set -- $?
+	disown
+	return "$1"
+}
+
+node_word() # NAME WORD
+{
+	[ -p "$CL_DIR/nodes/$1/ctl" ] && timeout 5 bash -c 'echo "$1" >"$2"' - "$2" "$CL_DIR/nodes/$1/ctl"
+}
+
+# The node's first process, as this host numbers it.
+node_first()
+{
+	local pid
+
+	pid=$(pid_of "$CL_DIR/run/node-$1") || return 1
+	cat /proc/"$pid"/task/*/children 2>/dev/null
+}
+
+# The slurmd of a node, as this host numbers it.
+node_daemon() # NAME
+{
+	local pid child
+
+	if [ "$CL_MODE" = loopback ]; then
+		pid_of "$CL_DIR/run/node-$1"
+		return
+	fi
+	for pid in $(node_first "$1"); do
+		for child in $(cat /proc/"$pid"/task/*/children 2>/dev/null); do
+			[ "$(cat "/proc/$child/comm" 2>/dev/null)" = slurmd ] && echo "$child" && return
+		done
+	done
+	return 1
+}
+
+# Take nodes away with all that runs on them, as a power cut would.
+nodes_down() # NAME…
+{
+	local name pid all=
+
+	for name; do
+		pid=$(pid_of "$CL_DIR/run/node-$name") || continue
+		all="$all $pid $(node_first "$name" | tr '\n' ' ')"
+		kill -KILL "$pid" 2>/dev/null
+	done
+	[ "$CL_MODE" = netns ] || kill_steps "$@"
+	for pid in $all; do
+		until_true 10 no_process "$pid"
+	done
+	for name; do
+		rm -f "$CL_DIR/run/node-$name"
+	done
+}
+
+# On loopback, slurmstepds and tasks outlive their slurmd. They carry this
+# cluster's configuration and the node's name.
+kill_steps() # NAME…
+{
+	local file names=" $* "
+
+	for file in /proc/[0-9]*/environ; do
+		cat "$file" 2>/dev/null | tr "\\0" "\\n" | awk -v conf="SLURM_CONF=$SLURM_CONF" -v names="$names" -v id="SN_CLUSTER=$CL_ID" '
+			$0 == conf { c = 1 } $0 == id { n = 1 }
+			/^SLURMD_NODENAME=/ { if (index(names, " " substr($0, 17) " ")) n = 1 }
+			END { exit !(c && n) }' || continue
+		file=${file#/proc/}
+		kill -KILL "${file%/environ}" 2>/dev/null
+	done
+	return 0
+}
+
+nodes_idle()
+{
+	[ "$(sinfo -h -N -o '%N %t' 2>/dev/null | grep -cE ' (idle|mix|alloc|plnd|comp)$')" = "$CL_NODES" ]
+}
+
+# ---- the whole --------------------------------------------------------------------
+
+cluster_note()
+{
+	cat >"$CL_DIR/run/net" <<-END
+		CL_MODE=$CL_MODE
+		CL_BASE=${CL_BASE:-0}
+		CL_BITS=${CL_BITS:-0}
+		CL_PORT=$CL_PORT
+		CL_NODE_PORT=$CL_NODE_PORT
+	END
+}
+
+# What is loaded into the daemons: after a change they must start anew.
+plugins_sum()
+{
+	[ -z "$CL_PLUGINS" ] || cksum "$CL_PLUGINS"/*.so 2>&1
+	cksum "$CL_SLURM/sbin/slurmctld"
+}
+
+# Is a cluster of exactly this configuration here, in whatever health?
+cluster_is_same()
+{
+	[ -f "$CL_DIR/run/net" ] || return 1
+	. "$CL_DIR/run/net"
+	[ "$CL_MODE" = "$CL_NET" ] || [ "$CL_NET" = auto ] || return 1
+	[ "$CL_MODE" = loopback ] || [ -e "/run/netns/$CL_ID" ] || return 1
+	plugins_sum | cmp -s - "$CL_DIR/run/plugins" || return 1
+	rm -rf "$CL_DIR/etc.new"
+	conf_write "$CL_DIR/etc.new" && diff -rq "$CL_DIR/etc" "$CL_DIR/etc.new" >/dev/null
+	set -- $?
+	rm -rf "$CL_DIR/etc.new"
+	return "$1"
+}
+
+# Start what is not running of a configured cluster.
+cluster_resume()
+{
+	local i
+
+	CL_FATAL=yes # the other kind of nodes would not help
+	munged_up && ctld_up || return 1
+	CL_FATAL=no
+	if [ "$CL_MODE" = netns ] && ! network_works; then
+		CL_WHY="the host's firewall keeps the nodes from slurmctld"
+		return 1
+	fi
+	for ((i = 0; i < CL_NODES; i++)); do
+		node_up "$i" || { CL_WHY="${CL_NAME[i]} could not be started"; return 1; }
+	done
+}
+
+cluster_begin() # MODE
+{
+	CL_MODE=$1
+	rm -rf "${CL_DIR:?}"/{etc,run,state,nodes}
+	CL_WHY="cannot write to $CL_DIR"
+	mkdir -p "$CL_DIR"/{run,log,state,nodes} || return 1
+	if [ "$CL_MODE" = netns ]; then
+		network_up || return 1
+	fi
+	CL_WHY="no free TCP ports were found"
+	CL_PORT=$(free_ports 1) && CL_NODE_PORT=$(free_ports "$CL_NODES") || return 1
+	[ "$CL_MODE" = loopback ] || CL_NODE_PORT=6818
+	CL_WHY="cannot write to $CL_DIR"
+	conf_write "$CL_DIR/etc" && cluster_note && plugins_sum >"$CL_DIR/run/plugins" || return 1
+	cluster_resume
+}
+
+# Until every node is idle (or works); says what lacks at the deadline.
+cluster_ready()
+{
+	local seconds=${CL_DEADLINE:-$((40 + CL_NODES / 4))}
+
+	until_true "$seconds" nodes_idle && return 0
+	CL_WHY="after $seconds s these nodes were not up: $(sinfo -h -N -o '%N %t' 2>&1 |
+		grep -vE ' (idle|mix|alloc)$' | head -n 5 | tr '\n' ';')"
+	return 1
+}
+
+# cluster_start: 0 when every node is up; 1 with CL_WHY. CL_NOTE says why nodes
+# are on loopback where that was not asked for.
+cluster_start()
+{
+	local lock=/run/lock mode modes rc
+
+	CL_NOTE=
+	CL_WHY="cannot write to $CL_DIR"
+	mkdir -p "$CL_DIR/log" 2>/dev/null || return 1
+	conf_names
+	[ -w "$lock" ] || lock=/tmp
+	# One at a time looks for free ports and networks on this host.
+	exec 9>"$lock/slurm-supernode.lock"
+	flock -w 300 9 || { CL_WHY="another cluster has been starting for five minutes"; return 1; }
+	cluster_start_locked
+	rc=$?
+	exec 9>&-
+	return $rc
+}
+
+cluster_start_locked()
+{
+	local mode modes=$CL_NET
+
+	if cluster_is_same; then
+		CL_AGAIN=yes
+		cluster_resume && cluster_ready && return 0
+	fi
+	CL_AGAIN=no
+	cluster_stop
+	if [ "$CL_NET" = auto ]; then
+		modes=loopback
+		if can_isolate; then modes="netns loopback"; else CL_NOTE=$CL_WHY; fi
+	fi
+	for mode in $modes; do
+		cluster_begin "$mode" && cluster_ready && return 0
+		CL_NOTE=$CL_WHY
+		[ "$CL_FATAL" = no ] || break
+		# The logs stay, the processes and interfaces do not.
+		cluster_stop
+	done
+	[ "$CL_FATAL" = no ] || cluster_stop
+	return 1
+}
+
+cluster_stop()
+{
+	local file names=
+
+	[ -d "$CL_DIR/run" ] || return 0
+	[ ! -f "$CL_DIR/run/net" ] || . "$CL_DIR/run/net"
+	: "${CL_MODE:=netns}"
+	ctld_kill TERM
+	ctld_kill KILL
+	for file in "$CL_DIR"/run/node-*; do
+		[ ! -e "$file" ] || names="$names ${file##*/node-}"
+	done
+	# shellcheck disable=SC2086 # a list of words
+	nodes_down $names
+	end_pid "$CL_DIR/run/munged"
+	network_down
+	rm -f "$CL_DIR/run/net"
+}
+
+# One line on what runs; 0 if all of it does.
+cluster_status()
+{
+	local file up=0 all=0
+
+	[ -f "$CL_DIR/run/net" ] || { echo "not running (nothing in $CL_DIR)"; return 1; }
+	. "$CL_DIR/run/net"
+	for file in "$CL_DIR"/run/node-*; do
+		[ -e "$file" ] || continue
+		all=$((all + 1))
+		node_daemon "${file##*/node-}" >/dev/null && up=$((up + 1))
+	done
+	printf 'munged %s, slurmctld %s, %d of %d slurmds up, nodes %s\n' \
+		"$(pid_of "$CL_DIR/run/munged" >/dev/null && echo up || echo down)" \
+		"$(ctld_answers && echo up || echo down)" "$up" "$all" \
+		"$([ "$CL_MODE" = netns ] && echo 'in namespaces of their own' || echo 'on loopback')"
+	ctld_answers && [ "$up" = "$all" ] && [ "$all" -gt 0 ]
+}
