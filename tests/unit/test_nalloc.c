@@ -76,7 +76,7 @@ static int parse(void *arg, struct sn_err *err)
 
 static int add_loose(void *arg, struct sn_err *err)
 {
-	char name[16];
+	char name[24];
 	struct sn_topo *topo = NULL;
 	int rc = sn_topo_parse(arg, strlen(arg), "t.conf", NULL, NULL, &topo, err);
 	int i;

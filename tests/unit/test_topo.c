@@ -77,7 +77,7 @@ static void loose_nodes(void **state)
 {
 	struct sn_topo *t = parsed("SupernodeName=s1 Nodes=n[1-2]\nFabricName=f Supernodes=s1\n");
 	struct sn_err err;
-	char name[16];
+	char name[24];
 	uint32_t chain[1], i;
 
 	(void)state;
