@@ -39,6 +39,9 @@ AS_CASE([$with_slurm_source], [no|''], [], [
   AS_CASE([$SLURM_VERSION], [24.11.*|25.05.*|25.11.*|26.05.*], [],
     [AC_MSG_ERROR([Slurm $SLURM_VERSION is not supported; 24.11, 25.05, 25.11 and 26.05 are])])
   SLURM_CPPFLAGS="-I$sn_build -I$sn_build/slurm -I$sn_src -I$sn_src/slurm"
+  # Plugins are part of Slurm's own program, so "config.h" is Slurm's there,
+  # and what its headers do is not ours to be warned of.
+  SLURM_PLUGIN_CPPFLAGS="-isystem $sn_build -isystem $sn_build/slurm -isystem $sn_src -isystem $sn_src/slurm"
   have_slurm=yes
 ])
 AS_IF([test -n "$with_slurm" && test "x$with_slurm" != xno], [
@@ -59,6 +62,10 @@ AS_IF([test -n "$with_slurm_plugindir"], [slurmplugindir=$with_slurm_plugindir],
   ], [slurmplugindir='${libdir}/slurm'])
 AC_SUBST([slurmplugindir])
 AC_SUBST([SLURM_CPPFLAGS])
+AC_SUBST([SLURM_PLUGIN_CPPFLAGS])
+AC_SUBST([SLURM_SOURCE], [$sn_src])
+AC_SUBST([SLURM_BUILD], [$sn_build])
+AC_CONFIG_FILES([plugins/slurm-config/config.h:plugins/slurm-config.h.in])
 AC_SUBST([SLURM_VERSION])
 AC_SUBST([SLURM_PREFIX], [$sn_prefix])
 AM_CONDITIONAL([HAVE_SLURM], [test "x$have_slurm" = xyes])

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * topoapi.h - what topology_supernode.so offers to our other plugins.
+ *
+ * Slurm loads each plugin apart from the others, so the one that owns the
+ * model exports a table, and the others look it up in the copy that Slurm has
+ * already loaded. In slurmctld the model changes only under the node write
+ * lock: hold the node read lock, as job_submit, step_start and eval_nodes do.
+ */
+#ifndef SN_PLUGINS_COMMON_TOPOAPI_H
+#define SN_PLUGINS_COMMON_TOPOAPI_H
+
+#include <stdint.h>
+
+#include "src/common/bitstring.h"
+
+#include "topology/jobspec.h"
+#include "topology/policy.h"
+#include "topology/topo.h"
+
+#define SN_TOPOAPI_SYMBOL "sn_topoapi_table"
+#define SN_TOPOAPI_VERSION 1
+
+/* How a job may be placed, apart from its layout. */
+struct sn_topoapi_ask {
+	const struct sn_jobspec *spec;
+	bitstr_t *nodes; /* of the node table; NULL: all */
+	bitstr_t *required; /* the user's -w; NULL: none */
+	uint32_t cpus_per_task;
+	uint32_t exact_nodes; /* -N; 0: free */
+	bool whole_nodes;
+};
+
+struct sn_topoapi {
+	uint32_t version;
+	const struct sn_policy *(*policy)(void);
+	/* NULL before topology.conf was read. Loose nodes are in it. */
+	const struct sn_topo *(*topo)(void);
+	/* The cards of one node that has some: the commonest number; *ret_most
+	 * (may be NULL) is the greatest. 0: no node has any. */
+	uint32_t (*cards_per_node)(uint32_t *ret_most);
+	/* Node of the model for an index of Slurm's node table, or SN_NONE. */
+	uint32_t (*topo_node)(uint32_t node_inx);
+	/* Does it fit the cluster when every card is free? 0, or -ENOSPC with
+	 * the reason. Says nothing about when. */
+	int (*could_fit)(const struct sn_topoapi_ask *ask, struct sn_err *err);
+};
+
+/* NULL if topology/supernode is not what Slurm has loaded. */
+const struct sn_topoapi *sn_topoapi_find(void);
+
+#endif

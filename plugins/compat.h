@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * compat.h - what differs between the Slurms that the plugins are built for.
+ *
+ * Everything else includes this file and is written for all of them. To add a
+ * version: build, fix what the compiler and tests/plugins say here, and add
+ * the version's golden symbol lists.
+ */
+#ifndef SN_PLUGINS_COMPAT_H
+#define SN_PLUGINS_COMPAT_H
+
+#include "src/common/slurm_xlator.h"
+
+#include "slurm/slurm.h"
+#include "slurm/slurm_errno.h"
+
+#define SN_SLURM_AT_LEAST(major, minor) \
+	(SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(major, minor, 0))
+
+/* 24.11 loads every select_*.so that it finds and wants ids that differ, so
+ * that of cons_tres (109) is taken; later Slurms load only the configured one
+ * and recognise cons_tres by its id. The number is on the wire: keep it. */
+#if SN_SLURM_AT_LEAST(25, 5)
+#define SN_SELECT_PLUGIN_ID 109
+#else
+#define SN_SELECT_PLUGIN_ID 191
+#endif
+
+/* Slurm's own topologies are 100 to 103. The number is on the wire. */
+#define SN_TOPOLOGY_PLUGIN_ID 191
+
+/* Several topologies at once came with 25.05, and with them a context. Ours
+ * is the only one, so it is not looked at. */
+#if SN_SLURM_AT_LEAST(25, 5)
+#define SN_TOPO_CTX_ONLY topology_ctx_t *tctx
+#define SN_TOPO_CTX , void *tctx
+#define SN_TOPO_UNUSED_CTX ((void)tctx)
+#define SN_TOPO_PRINT_ARGS void *info, char *nodes, char *unit, char **out
+#define SN_TOPO_UNUSED_UNIT ((void)unit)
+#define SN_TOPO_COMMON_CTX , tctx
+#else
+#define SN_TOPO_CTX_ONLY void
+#define SN_TOPO_CTX
+#define SN_TOPO_UNUSED_CTX ((void)0)
+#define SN_TOPO_PRINT_ARGS void *info, char *nodes, char **out
+#define SN_TOPO_UNUSED_UNIT ((void)0)
+#define SN_TOPO_COMMON_CTX
+#endif
+
+#if SN_SLURM_AT_LEAST(25, 11)
+#define SN_TOPO_INFO(op) topology_p_topoinfo_##op
+#else
+#define SN_TOPO_INFO(op) topology_p_topology_##op
+#endif
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * derive.h - what a layout makes of a job's request to Slurm.
+ */
+#ifndef SN_PLUGINS_JOB_SUBMIT_SUPERNODE_DERIVE_H
+#define SN_PLUGINS_JOB_SUBMIT_SUPERNODE_DERIVE_H
+
+#include "src/slurmctld/slurmctld.h"
+
+#include "plugins/common/topoapi.h"
+
+/*
+ * Derive tasks, cards, CPUs and the least nodes of a --parallel job. What the
+ * user gave himself must agree with the layout. 0; -EINVAL it contradicts, or
+ * -ENOSPC it could never fit, with a sentence that has the arithmetic; then
+ * job_desc may be half changed, and is of no further use.
+ */
+int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,
+		   const struct sn_jobspec *spec, struct sn_err *err);
+
+/* The same for `scontrol update` of such a job. */
+int derive_update(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
+		  const struct sn_topoapi *api, const struct sn_jobspec *spec,
+		  struct sn_err *err);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plugin.c - job_submit/supernode: a --parallel job at the door of slurmctld.
+ *
+ * Slurm holds read locks on jobs, nodes and partitions around these calls, and
+ * what is put into err_msg is the only sentence of ours that the user sees.
+ */
+#include "plugins/compat.h"
+
+#include <errno.h>
+
+#include "src/common/log.h"
+#include "src/common/xmalloc.h"
+#include "src/common/xstring.h"
+#include "src/slurmctld/slurmctld.h"
+
+#include "plugins/common/jobopts.h"
+#include "plugins/job_submit_supernode/derive.h"
+
+const char plugin_name[] = "Supernode job submit plugin";
+const char plugin_type[] = "job_submit/supernode";
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+extern int init(void);
+extern int fini(void);
+extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
+		      char **err_msg);
+extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
+		      uint32_t submit_uid, char **err_msg);
+
+extern int init(void)
+{
+	verbose("%s loaded", plugin_type);
+	return SLURM_SUCCESS;
+}
+
+extern int fini(void)
+{
+	return SLURM_SUCCESS;
+}
+
+static int refuse(int rc, const struct sn_err *err, char **err_msg)
+{
+	if (err_msg) {
+		xfree(*err_msg);
+		*err_msg = xstrdup(err->text);
+	}
+	switch (rc) {
+	case -ENOSPC:
+		return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+	case -ENOSYS:
+		return ESLURM_NOT_SUPPORTED;
+	case -ENOMEM:
+		return ENOMEM;
+	default:
+		return EINVAL;
+	}
+}
+
+/* Write the layout out with every default in its place: whoever reads it later
+ * need not know how many cards a node had when the job was submitted. */
+static void write_out(job_desc_msg_t *job_desc, const struct sn_layout *layout)
+{
+	const char *name = SN_JOBOPT_PREFIX "parallel=";
+	char text[512];
+	uint32_t i;
+
+	sn_layout_format(layout, text, sizeof(text));
+	for (i = 0; i < job_desc->spank_job_env_size; i++) {
+		if (xstrncmp(job_desc->spank_job_env[i], name, strlen(name)))
+			continue;
+		xfree(job_desc->spank_job_env[i]);
+		job_desc->spank_job_env[i] = xstrdup_printf("%s%s", name, text);
+	}
+}
+
+extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
+		      char **err_msg)
+{
+	const struct sn_topoapi *api;
+	struct sn_jobspec_text text;
+	struct sn_jobspec spec;
+	struct sn_err err = { "" };
+	int rc;
+
+	(void)submit_uid;
+	if (!sn_jobopts_find(job_desc->spank_job_env,
+			     job_desc->spank_job_env_size, &text))
+		return SLURM_SUCCESS;
+	api = sn_topoapi_find();
+	if (!api || !api->topo())
+		return refuse(sn_err_set(&err, -ENOSYS,
+					 "--parallel and its like need TopologyPlugin=topology/supernode in slurm.conf"),
+			      &err, err_msg);
+	rc = sn_jobspec_parse(&text, api->cards_per_node(NULL), &spec, &err);
+	if (!rc && !spec.has_parallel && spec.pool.per != SN_POOL_NONE)
+		rc = sn_err_set(&err, -EINVAL,
+				"--pool=%s needs --parallel in this version: without a layout nothing counts what the job holds",
+				text.pool);
+	if (!rc && spec.has_parallel)
+		rc = derive_request(job_desc, api, &spec, &err);
+	if (rc)
+		return refuse(rc, &err, err_msg);
+	if (spec.has_parallel)
+		write_out(job_desc, &spec.layout);
+	return SLURM_SUCCESS;
+}
+
+extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
+		      uint32_t submit_uid, char **err_msg)
+{
+	const struct sn_topoapi *api;
+	struct sn_jobspec_text text;
+	struct sn_jobspec spec;
+	struct sn_err err = { "" };
+	int rc;
+
+	(void)submit_uid;
+	if (!job_ptr || !sn_jobopts_find(job_ptr->spank_job_env,
+					 job_ptr->spank_job_env_size, &text))
+		return SLURM_SUCCESS;
+	api = sn_topoapi_find();
+	if (!api || !api->topo() || sn_jobspec_parse(&text, 0, &spec, NULL) ||
+	    !spec.has_parallel)
+		return SLURM_SUCCESS;
+	rc = derive_update(job_desc, job_ptr, api, &spec, &err);
+	return rc ? refuse(rc, &err, err_msg) : SLURM_SUCCESS;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plugin.c - select/supernode: select/cons_tres with the ranks in order.
+ *
+ * It loads the stock plugin and forwards every call. Where a job goes is
+ * decided in topology/supernode; what is added here is the order of ranks when
+ * a step starts (24.11; later Slurms ask elsewhere).
+ */
+#include "plugins/select_supernode/stock.h"
+
+#include "src/common/log.h"
+
+#include "plugins/select_supernode/steprank.h"
+
+const char plugin_name[] = "Supernode selection plugin";
+const char plugin_type[] = "select/supernode";
+const uint32_t plugin_id = SN_SELECT_PLUGIN_ID;
+const uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+static struct sn_stock stock;
+
+extern int init(void)
+{
+	if (sn_stock_load(&stock))
+		return SLURM_ERROR;
+	verbose("%s loaded", plugin_type);
+	/* Slurm calls the stock plugin's init() itself only where it loads it
+	 * for its own sake; it may be called twice. */
+	return stock.init();
+}
+
+extern int fini(void)
+{
+#if SN_SLURM_AT_LEAST(25, 5)
+	return stock.fini ? stock.fini() : SLURM_SUCCESS;
+#else
+	/* 24.11 has loaded the stock plugin too and ends it itself. */
+	return SLURM_SUCCESS;
+#endif
+}
+
+#define SN_FORWARD(type, name, params, args) \
+	extern type name params { return stock.name args; }
+SN_SELECT_OPS(SN_FORWARD)
+#undef SN_FORWARD
+
+#if !SN_SLURM_AT_LEAST(25, 5)
+extern int select_p_step_start(step_record_t *step_ptr)
+{
+	int rc = stock.select_p_step_start(step_ptr);
+
+	steprank_order(step_ptr);
+	return rc;
+}
+#elif SN_SLURM_AT_LEAST(26, 5)
+extern void select_p_job_mem_reduce(job_record_t *job_ptr)
+{
+	stock.select_p_job_mem_reduce(job_ptr);
+}
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * plugin.c - spank_supernode: which context does what.
+ *
+ * plugstack.conf:
+ *	required spank_supernode.so
+ * on every host that submits jobs or runs them.
+ */
+#include "plugins/compat.h"
+
+#include "plugins/common/jobopts.h"
+#include "plugins/spank_supernode/spank_supernode.h"
+
+const char plugin_name[] = SN_SPANK_NAME;
+const char plugin_type[] = "spank";
+const unsigned int plugin_version = SLURM_VERSION_NUMBER;
+const unsigned int spank_plugin_version = 1;
+
+/* One slurmstepd is one step on one node. */
+static struct stepmap step;
+
+int slurm_spank_init(spank_t sp, int ac, char **av)
+{
+	spank_context_t context = spank_context();
+
+	(void)ac;
+	(void)av;
+	if (context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR ||
+	    context == S_CTX_REMOTE)
+		return options_register(sp);
+	return ESPANK_SUCCESS;
+}
+
+int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	switch (spank_context()) {
+	case S_CTX_LOCAL:
+	case S_CTX_ALLOCATOR:
+		return options_check();
+	case S_CTX_REMOTE:
+		/* As root, once, before the tasks are forked. */
+		stepmap_make(sp, &step);
+		return ESPANK_SUCCESS;
+	default:
+		return ESPANK_SUCCESS;
+	}
+}
+
+int slurm_spank_task_init(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	if (spank_context() == S_CTX_REMOTE && step.parallel)
+		taskenv_set(sp, &step);
+	/* Never fail a task for want of a variable. */
+	return ESPANK_SUCCESS;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * spank_supernode.h - the parts of the SPANK plugin.
+ *
+ * options.c: the job options, in sbatch, salloc, srun and slurmstepd.
+ * stepmap.c: once a step and node, where the step's ranks are.
+ * taskenv.c: in each task, the environment.
+ */
+#ifndef SN_PLUGINS_SPANK_SUPERNODE_H
+#define SN_PLUGINS_SPANK_SUPERNODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "slurm/spank.h"
+
+#include "topology/jobspec.h"
+#include "topology/rankmap.h"
+#include "topology/topo.h"
+
+int options_register(spank_t sp);
+/* All options together; a sentence to the user on error. */
+int options_check(void);
+/* False if the job has none or --parallel is not among them. */
+bool options_parallel(struct sn_jobspec *ret);
+
+/* What a step's tasks have in common. */
+struct stepmap {
+	bool parallel; /* the rest counts only then */
+	struct sn_jobspec spec;
+	bool whole; /* as many tasks as the layout has ranks */
+	char *master; /* node of rank 0, NULL: not known */
+	bool has_map; /* map and group_rank count */
+	struct sn_rankmap map;
+	uint32_t here; /* this node's position in the map's nodes */
+	uint32_t n_nodes;
+	/* Where this node is; names are NULL where topology.conf cannot say. */
+	char *supernode, *unit;
+	uint32_t supernode_index, n_supernodes; /* among those of the step */
+};
+
+void stepmap_make(spank_t sp, struct stepmap *ret);
+void taskenv_set(spank_t sp, const struct stepmap *map);
+
+#endif

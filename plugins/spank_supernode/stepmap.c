@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stepmap.c - where a step's ranks are, worked out again on each node.
+ *
+ * slurmctld gave the ranks; nothing carries its map to the nodes. But the map
+ * depends only on the step's task counts, the layout and topology.conf, so
+ * each node comes to the same one. What all nodes must agree on (the node of
+ * rank 0, the order of nodes) is decided only by what all nodes see alike.
+ */
+#include "plugins/compat.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topology/hostlist.h"
+#include "plugins/common/sitefiles.h"
+#include "plugins/common/stepnodes.h"
+#include "plugins/spank_supernode/spank_supernode.h"
+
+static bool get_env(spank_t sp, const char *name, char **ret)
+{
+	size_t size = 1u << 12;
+
+	for (;;) {
+		char *buf = malloc(size);
+		spank_err_t rc = buf ? spank_getenv(sp, name, buf, (int)size) :
+			ESPANK_ERROR;
+
+		if (rc == ESPANK_SUCCESS) {
+			*ret = buf;
+			return true;
+		}
+		free(buf);
+		/* Tasks per node of a big step are long. */
+		if (rc != ESPANK_NOSPACE || size > (64u << 20))
+			return false;
+		size *= 4;
+	}
+}
+
+/* "8(x2),6" into counts of n nodes. */
+static bool parse_tasks(const char *text, uint16_t *ret, size_t n)
+{
+	size_t i = 0;
+
+	while (*text) {
+		char *end;
+		unsigned long tasks = strtoul(text, &end, 10), times = 1;
+
+		if (end == text || tasks > UINT16_MAX)
+			return false;
+		if (!strncmp(end, "(x", 2)) {
+			times = strtoul(end + 2, &end, 10);
+			if (*end++ != ')')
+				return false;
+		}
+		while (times-- && i < n)
+			ret[i++] = (uint16_t)tasks;
+		text = end;
+		if (*text == ',')
+			text++;
+		else if (*text)
+			return false;
+	}
+	return i == n;
+}
+
+/* The ranks are in the map's order only where slurmctld had a reason to put
+ * them so: select/supernode, a whole step, block distribution (and cyclic,
+ * srun's default for one task a node, which is then the same). */
+static bool ranks_follow_map(spank_t sp, const uint16_t *tasks, uint32_t n)
+{
+	char *dist = NULL;
+	bool follow = true;
+	uint32_t i;
+
+	if (!sn_site_selects_supernode())
+		return false;
+	if (get_env(sp, "SLURM_DISTRIBUTION", &dist) &&
+	    strncmp(dist, "block", 5)) {
+		follow = !strncmp(dist, "cyclic", 6);
+		for (i = 0; follow && i < n; i++)
+			follow = tasks[i] == 1;
+	}
+	free(dist);
+	return follow;
+}
+
+static bool is_arbitrary(spank_t sp)
+{
+	char *dist = NULL;
+	bool is = get_env(sp, "SLURM_DISTRIBUTION", &dist) &&
+		!strncmp(dist, "arbitrary", 9);
+
+	free(dist);
+	return is;
+}
+
+static void place_here(const struct sn_topo *topo,
+		       const struct sn_stepnodes *nodes, uint32_t here,
+		       struct stepmap *ret)
+{
+	uint32_t t = nodes->topo_node[here], s = topo->node[t].supernode, i;
+	uint32_t last = SN_NONE;
+
+	ret->supernode = strdup(topo->supernode[s].name);
+	if (topo->node[t].unit != SN_NONE)
+		ret->unit = strdup(topo->unit[topo->node[t].unit].name);
+	for (i = 0; i < nodes->n; i++) {
+		uint32_t other = topo->node[nodes->topo_node[nodes->order[i]]].supernode;
+
+		if (other == last)
+			continue;
+		last = other;
+		if (other == s)
+			ret->supernode_index = ret->n_supernodes;
+		ret->n_supernodes++;
+	}
+}
+
+/* Add what the model lacks: nodes that topology.conf does not name are loose. */
+static bool all_known(struct sn_topo *topo, const struct sn_names *names)
+{
+	size_t i;
+
+	for (i = 0; i < names->n; i++)
+		if (sn_topo_find_node(topo, names->name[i]) == SN_NONE &&
+		    sn_topo_add_loose(topo, names->name[i], NULL))
+			return false;
+	return true;
+}
+
+static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
+		 uint16_t *tasks, uint32_t here)
+{
+	struct sn_stepnodes nodes = { 0 };
+	struct sn_topo *topo = NULL;
+	struct sn_err err;
+	bool follow = ret->whole &&
+		ranks_follow_map(sp, tasks, (uint32_t)names->n);
+
+	if (!is_arbitrary(sp) && !follow)
+		ret->master = strdup(names->name[0]);
+	if (sn_site_topology(&topo, NULL, &err)) {
+		slurm_debug("supernode: %s", err.text);
+		return;
+	}
+	if (!all_known(topo, names) ||
+	    sn_stepnodes_make(topo, names, tasks, &nodes))
+		goto out;
+	place_here(topo, &nodes, here, ret);
+	if (!follow)
+		goto out;
+	if (sn_rankmap_build(&ret->spec.layout, nodes.run, nodes.n, &ret->map,
+			     &err)) {
+		slurm_debug("supernode: %s", err.text);
+		/* slurmctld came to the same end and left the ranks alone. */
+		ret->master = strdup(names->name[0]);
+		goto out;
+	}
+	ret->has_map = true;
+	ret->here = nodes.position[here];
+	ret->master = strdup(names->name[nodes.order[ret->map.node[0]]]);
+out:
+	sn_stepnodes_done(&nodes);
+	sn_topo_destroy(topo);
+}
+
+void stepmap_make(spank_t sp, struct stepmap *ret)
+{
+	struct sn_names names = { NULL, 0, 0 };
+	char *list = NULL, *counts = NULL;
+	uint16_t *tasks = NULL;
+	uint32_t step_id, here, total;
+
+	memset(ret, 0, sizeof(*ret));
+	/* A batch script or a prolog is no rank. If it had their variables,
+	 * the srun in it would hand them on to the real ones. */
+	if (spank_get_item(sp, S_JOB_STEPID, &step_id) != ESPANK_SUCCESS ||
+	    step_id > SLURM_MAX_NORMAL_STEP_ID)
+		return;
+	if (!options_parallel(&ret->spec))
+		return;
+	ret->parallel = true;
+	if (spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &total) == ESPANK_SUCCESS)
+		ret->whole = total == ret->spec.layout.world;
+	if (spank_get_item(sp, S_JOB_NNODES, &ret->n_nodes) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_NODEID, &here) != ESPANK_SUCCESS ||
+	    !get_env(sp, "SLURM_STEP_NODELIST", &list) ||
+	    !get_env(sp, "SLURM_STEP_TASKS_PER_NODE", &counts) ||
+	    sn_hostlist_expand(list, &names, NULL))
+		goto out;
+	/* Another step's variables, handed on by hand, do not fit ours. */
+	tasks = calloc(names.n ? names.n : 1, sizeof(*tasks));
+	if (tasks && names.n == ret->n_nodes && here < names.n &&
+	    parse_tasks(counts, tasks, names.n))
+		make(sp, ret, &names, tasks, here);
+out:
+	free(tasks);
+	sn_names_done(&names);
+	free(list);
+	free(counts);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * eval.c - choose the nodes of a --parallel job.
+ *
+ * The engine says how many ranks each node gets. Slurm's select/cons_tres then
+ * deals W tasks over the nodes, bounded on each by the cards that are left in
+ * sock_gres->total_cnt: with those cut to the ranks, they sum to W, and its
+ * dealing can come out in one way only.
+ */
+#include "plugins/compat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/common/bitstring.h"
+#include "src/common/log.h"
+#include "src/common/read_config.h"
+
+#include "src/plugins/topology/common/eval_nodes.h"
+#include "src/plugins/topology/common/gres_sched.h"
+
+#include "plugins/common/jobopts.h"
+#include "plugins/topology_supernode/eval.h"
+#include "plugins/topology_supernode/model.h"
+#include "plugins/topology_supernode/offer.h"
+
+/* How often to choose again when Slurm's own count of a node's cores comes out
+ * lower than what it offered. Each time a node more is known. */
+#define TRIES 16
+
+bool eval_is_ours(const job_record_t *job_ptr, struct sn_jobspec *ret)
+{
+	struct sn_jobspec_text text;
+
+	if (!model_topo() || !job_ptr->details || !job_ptr->gres_list_req ||
+	    !sn_jobopts_find(job_ptr->spank_job_env,
+			     job_ptr->spank_job_env_size, &text) ||
+	    !text.parallel)
+		return false;
+	/* job_submit/supernode has written the layout out in full, so that the
+	 * cards per node are not needed to read it. */
+	return !sn_jobspec_parse(&text, 0, ret, NULL) && ret->has_parallel &&
+	       job_ptr->details->num_tasks == ret->layout.world;
+}
+
+/* Cut one node to its ranks. Returns how many it can really run. */
+static uint32_t cut_node(topology_eval_t *topo_eval, int i, uint32_t ranks,
+			 uint32_t card_id)
+{
+	avail_res_t *res = topo_eval->avail_res_array[i];
+	sock_gres_t *sock = offer_cards(res, card_id);
+	uint32_t cpt = offer_cpus_per_task(topo_eval->job_ptr), can;
+
+	/* Which cores, by Slurm's own rules (sockets, threads, binding). */
+	eval_nodes_select_cores(topo_eval, i, 1);
+	if (!topo_eval->avail_cpus)
+		return 0;
+	can = topo_eval->avail_cpus / cpt;
+	if (res->gres_max_tasks && res->gres_max_tasks < can)
+		can = res->gres_max_tasks;
+	if (sock->total_cnt < can)
+		can = (uint32_t)sock->total_cnt;
+	if (can < ranks)
+		return can;
+	sock->total_cnt = ranks;
+	return ranks;
+}
+
+struct saved {
+	bitstr_t *cores;
+	uint64_t cards;
+	uint16_t cpus;
+};
+
+static void restore(topology_eval_t *topo_eval, int i, uint32_t card_id,
+		    struct saved *saved)
+{
+	avail_res_t *res = topo_eval->avail_res_array[i];
+	sock_gres_t *sock = offer_cards(res, card_id);
+
+	if (saved->cores)
+		bit_copybits(topo_eval->avail_core[i], saved->cores);
+	sock->total_cnt = saved->cards;
+	res->avail_cpus = saved->cpus;
+}
+
+/*
+ * Cut every node of the answer. True if all can run what they should; else the
+ * offer knows better now and everything in topo_eval is as it was.
+ */
+static bool cut(topology_eval_t *topo_eval, const struct sn_placement *placed,
+		struct offer *offer)
+{
+	uint32_t card_id = model_card_id(), n;
+	struct saved *saved = calloc((size_t)placed->n_nodes + 1,
+				     sizeof(*saved));
+	bool fits = saved != NULL;
+
+	for (n = 0; saved && n < placed->n_nodes; n++) {
+		const struct sn_placed_node *node = &placed->node[n];
+		int i = model_node_inx(node->node);
+		avail_res_t *res = topo_eval->avail_res_array[i];
+		uint32_t can;
+
+		saved[n].cards = offer_cards(res, card_id)->total_cnt;
+		saved[n].cpus = res->avail_cpus;
+		if (topo_eval->avail_core[i])
+			saved[n].cores = bit_copy(topo_eval->avail_core[i]);
+		can = cut_node(topo_eval, i, node->ranks, card_id);
+		if (can < node->ranks) {
+			offer->node[node->node].max_ranks = can;
+			fits = false;
+		}
+	}
+	for (n = 0; saved && n < placed->n_nodes; n++) {
+		if (!fits)
+			restore(topo_eval, model_node_inx(placed->node[n].node),
+				card_id, &saved[n]);
+		FREE_NULL_BITMAP(saved[n].cores);
+	}
+	free(saved);
+	return fits;
+}
+
+/* Slurm lowers avail_cpus to what is left of the cores after the cut, as its
+ * common_topo_choose_nodes() does. */
+static bool settle(topology_eval_t *topo_eval, const struct sn_placement *placed)
+{
+	uint32_t cpt = offer_cpus_per_task(topo_eval->job_ptr), n;
+
+	bit_clear_all(topo_eval->node_map);
+	for (n = 0; n < placed->n_nodes; n++)
+		bit_set(topo_eval->node_map, model_node_inx(placed->node[n].node));
+	eval_nodes_clip_socket_cores(topo_eval);
+	for (n = 0; n < placed->n_nodes; n++) {
+		int i = model_node_inx(placed->node[n].node);
+		avail_res_t *res = topo_eval->avail_res_array[i];
+		uint32_t cpus = res->avail_cpus;
+
+		if (topo_eval->avail_core[i])
+			cpus = (uint32_t)bit_set_count(topo_eval->avail_core[i]) *
+				node_record_table_ptr[i]->tpc;
+		if (cpus < res->avail_cpus)
+			res->avail_cpus = (uint16_t)cpus;
+		if (res->avail_cpus < placed->node[n].ranks * cpt)
+			return false;
+	}
+	return true;
+}
+
+static bool ask_for(const topology_eval_t *topo_eval,
+		    const struct sn_jobspec *spec,
+		    struct sn_place_request *ret)
+{
+	const job_details_t *details = topo_eval->job_ptr->details;
+
+	sn_place_request_init(ret, spec);
+	if (details->max_nodes && details->max_nodes != NO_VAL &&
+	    details->max_nodes == details->min_nodes)
+		ret->exact_nodes = details->max_nodes;
+	if (details->whole_node & WHOLE_NODE_REQUIRED) {
+		uint32_t cards = model_cards_per_node(NULL);
+
+		/* Slurm gives a whole node's cards to the job and deals tasks
+		 * as it likes: right only where every card has a rank. */
+		if (!cards || spec->layout.world % cards)
+			return false;
+		ret->whole_nodes = true;
+		ret->exact_nodes = spec->layout.world / cards;
+	}
+	return true;
+}
+
+static void log_choice(const topology_eval_t *topo_eval,
+		       const struct sn_placement *placed)
+{
+	log_flag(SELECT_TYPE, "topology/supernode: %pJ: %u nodes in %u supernodes%s",
+		 topo_eval->job_ptr, placed->n_nodes, placed->n_supernodes,
+		 placed->exact ? "" : ", perhaps not the best");
+}
+
+int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
+{
+	struct sn_placement placed = { 0 };
+	struct sn_place_request request;
+	struct sn_place_state state;
+	struct offer offer = { 0 };
+	struct sn_err err = { "" };
+	int rc = SLURM_ERROR, tries;
+
+	if (!ask_for(topo_eval, spec, &request)) {
+		log_flag(SELECT_TYPE, "topology/supernode: %pJ: whole nodes, but %u ranks do not fill nodes",
+			 topo_eval->job_ptr, spec->layout.world);
+		return SLURM_ERROR;
+	}
+	if (offer_from_eval(topo_eval, spec, &offer))
+		goto out;
+	/* Slurm's own count of the cards it has given, or the last call's would
+	 * bound this one. */
+	gres_sched_init(topo_eval->job_ptr->gres_list_req);
+	/* Slurm's first pass is for gres that follow the cores; ours are given. */
+	topo_eval->first_pass = false;
+	state.node = offer.node;
+	state.supernode = offer.supernode;
+	for (tries = 0; tries < TRIES; tries++) {
+		if (sn_place(model_topo(), &state, &request, &placed, &err)) {
+			log_flag(SELECT_TYPE, "topology/supernode: %pJ: %s",
+				 topo_eval->job_ptr, err.text);
+			goto out;
+		}
+		if (cut(topo_eval, &placed, &offer))
+			break;
+		sn_placement_done(&placed);
+		memset(&placed, 0, sizeof(placed));
+	}
+	if (tries == TRIES || placed.n_nodes > topo_eval->max_nodes ||
+	    placed.n_nodes < topo_eval->min_nodes || placed.n_spares)
+		goto out;
+	if (!settle(topo_eval, &placed))
+		goto out;
+	log_choice(topo_eval, &placed);
+	rc = SLURM_SUCCESS;
+out:
+	sn_placement_done(&placed);
+	offer_done(&offer);
+	return rc;
+}
+
+int eval_could_fit(const struct sn_topoapi_ask *ask, struct sn_err *err)
+{
+	struct sn_placement placed = { 0 };
+	struct sn_place_request request;
+	struct sn_place_state state;
+	struct offer offer = { 0 };
+	int rc;
+
+	if (!model_topo())
+		return sn_err_set(err, -ENOSPC, "there is no topology yet");
+	sn_place_request_init(&request, ask->spec);
+	request.exact_nodes = ask->exact_nodes;
+	request.whole_nodes = ask->whole_nodes;
+	rc = offer_all_free(ask, &offer);
+	if (!rc) {
+		state.node = offer.node;
+		state.supernode = offer.supernode;
+		rc = sn_place(model_topo(), &state, &request, &placed, err);
+	}
+	sn_placement_done(&placed);
+	offer_done(&offer);
+	return rc;
+}

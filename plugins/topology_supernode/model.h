@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * model.h - the model of topology.conf, tied to Slurm's node table.
+ */
+#ifndef SN_PLUGINS_TOPOLOGY_SUPERNODE_MODEL_H
+#define SN_PLUGINS_TOPOLOGY_SUPERNODE_MODEL_H
+
+#include <stdint.h>
+
+#include "src/common/node_conf.h"
+#include "src/slurmctld/slurmctld.h"
+
+#include "topology/place.h"
+#include "topology/policy.h"
+#include "topology/topo.h"
+
+/* Build or rebuild it. It never fails: of a bad topology.conf the last good
+ * one stays, also over a restart; where there never was one, every node is
+ * loose. Both are logged. */
+void model_build(void);
+void model_done(void);
+
+const struct sn_topo *model_topo(void); /* NULL before model_build() */
+const struct sn_policy *model_policy(void);
+uint32_t model_topo_node(uint32_t node_inx); /* SN_NONE: not in the model */
+int model_node_inx(uint32_t topo_node); /* -1: not in Slurm's node table */
+
+/* The bitmap of a supernode, unit or fabric, of the node table. Owned by the
+ * model. NULL: no such name. */
+bitstr_t *model_bitmap(const char *name);
+bitstr_t *model_supernode_bitmap(uint32_t supernode);
+
+/* Plugin id of the gres that a card is. */
+uint32_t model_card_id(void);
+/* The configured cards of a node, as bits; 0: none. */
+uint64_t model_cards(const node_record_t *node_ptr);
+uint32_t model_cards_per_node(uint32_t *ret_most);
+
+#endif

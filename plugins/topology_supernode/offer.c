@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * offer.c - what Slurm offers in one call, as the placement engine wants it.
+ */
+#include "plugins/compat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "src/common/bitstring.h"
+#include "src/common/list.h"
+
+#include "plugins/topology_supernode/model.h"
+#include "plugins/topology_supernode/offer.h"
+#include "plugins/topology_supernode/pool.h"
+
+static int is_card(void *x, void *key)
+{
+	const sock_gres_t *sock = x;
+
+	return sock->gres_state_job && sock->gres_state_node &&
+	       sock->gres_state_job->plugin_id == *(uint32_t *)key;
+}
+
+sock_gres_t *offer_cards(const avail_res_t *res, uint32_t card_id)
+{
+	if (!res || !res->sock_gres_list)
+		return NULL;
+	return list_find_first(res->sock_gres_list, is_card, &card_id);
+}
+
+uint32_t offer_cpus_per_task(const job_record_t *job_ptr)
+{
+	uint16_t n = job_ptr->details->cpus_per_task;
+
+	return n && n != NO_VAL16 ? n : 1;
+}
+
+static uint64_t first_bits(const bitstr_t *bits)
+{
+	int64_t n = bits ? bit_size((bitstr_t *)bits) : 0, i;
+	uint64_t mask = 0;
+
+	for (i = 0; i < n && i < SN_CARDS_MAX; i++)
+		if (bit_test((bitstr_t *)bits, i))
+			mask |= UINT64_C(1) << i;
+	return mask;
+}
+
+static uint64_t free_cards(const sock_gres_t *sock, uint64_t cards)
+{
+	const gres_node_state_t *state = sock->gres_state_node->gres_data;
+	uint64_t mask = first_bits(sock->bits_any_sock);
+	int s;
+
+	for (s = 0; sock->bits_by_sock && s < sock->sock_cnt; s++)
+		mask |= first_bits(sock->bits_by_sock[s]);
+	if (!mask)
+		mask = cards; /* counted, not told apart, by this Slurm */
+	if (!sock->use_total_gres)
+		mask &= ~first_bits(state->gres_bit_alloc);
+	/* Slurm may count fewer (reservations, memory): then the last go. */
+	while ((uint64_t)__builtin_popcountll(mask) > sock->total_cnt)
+		mask &= ~(UINT64_C(1) << (63 - __builtin_clzll(mask)));
+	return mask;
+}
+
+static uint32_t node_flags(const node_record_t *node_ptr)
+{
+	return IS_NODE_POWERED_DOWN(node_ptr) ||
+	       IS_NODE_POWERING_DOWN(node_ptr) ||
+	       IS_NODE_REBOOT_REQUESTED(node_ptr) ||
+	       IS_NODE_REBOOT_ISSUED(node_ptr) ? SN_NODE_LATE : 0;
+}
+
+static int make_empty(const struct sn_topo *topo, struct offer *ret)
+{
+	uint32_t t;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->node = calloc((size_t)topo->n_nodes + 1, sizeof(*ret->node));
+	if (!ret->node)
+		return -ENOMEM;
+	for (t = 0; t < topo->n_nodes; t++)
+		ret->node[t].flags = SN_NODE_ABSENT;
+	return 0;
+}
+
+static int make_pools(const struct sn_topo *topo, const struct sn_jobspec *spec,
+		      struct offer *ret)
+{
+	uint32_t s;
+
+	if (spec->pool.per == SN_POOL_NONE || spec->pool.per == SN_POOL_NAMED)
+		return 0;
+	ret->supernode = calloc((size_t)topo->n_supernodes + 1,
+				sizeof(*ret->supernode));
+	if (!ret->supernode)
+		return -ENOMEM;
+	for (s = 0; s < topo->n_supernodes; s++) {
+		const struct sn_topo_supernode *sn = &topo->supernode[s];
+
+		ret->supernode[s].pool_free = sn->has_pool ? sn->pool_memory : 0;
+		ret->supernode[s].bandwidth_free = sn->has_pool_bandwidth ?
+			sn->pool_bandwidth : UINT64_MAX;
+	}
+	return 0;
+}
+
+static void offer_node(const topology_eval_t *topo_eval, int i,
+		       uint32_t card_id, uint32_t cpus_per_task,
+		       struct offer *ret)
+{
+	const avail_res_t *res = topo_eval->avail_res_array[i];
+	const sock_gres_t *sock = offer_cards(res, card_id);
+	const node_record_t *node_ptr = node_record_table_ptr[i];
+	bitstr_t *required = topo_eval->job_ptr->details->req_node_bitmap;
+	uint32_t t = model_topo_node((uint32_t)i);
+	uint64_t cards;
+
+	if (!sock || !res->avail_cpus || t == SN_NONE)
+		return;
+	cards = model_cards(node_ptr);
+	ret->all_free |= sock->use_total_gres;
+	ret->node[t] = (struct sn_place_node){
+		.cards = cards,
+		.free = free_cards(sock, cards) & cards,
+		.weight = node_ptr->weight,
+		.max_ranks = res->avail_cpus / cpus_per_task,
+		.flags = node_flags(node_ptr),
+	};
+	if (required && bit_test(required, i))
+		ret->node[t].flags |= SN_NODE_REQUIRED;
+}
+
+int offer_from_eval(const topology_eval_t *topo_eval,
+		    const struct sn_jobspec *spec, struct offer *ret)
+{
+	const struct sn_topo *topo = model_topo();
+	uint32_t card_id = model_card_id();
+	uint32_t cpus_per_task = offer_cpus_per_task(topo_eval->job_ptr);
+	int i, rc;
+
+	rc = make_empty(topo, ret);
+	if (!rc)
+		rc = make_pools(topo, spec, ret);
+	if (rc)
+		return rc;
+	for (i = 0; next_node_bitmap(topo_eval->node_map, &i); i++)
+		offer_node(topo_eval, i, card_id, cpus_per_task, ret);
+	if (ret->supernode && !ret->all_free)
+		pool_take_running(topo_eval, ret);
+	return 0;
+}
+
+int offer_all_free(const struct sn_topoapi_ask *ask, struct offer *ret)
+{
+	const struct sn_topo *topo = model_topo();
+	uint32_t cpus_per_task = ask->cpus_per_task ? ask->cpus_per_task : 1;
+	node_record_t *node_ptr;
+	int i, rc;
+
+	rc = make_empty(topo, ret);
+	if (!rc)
+		rc = make_pools(topo, ask->spec, ret);
+	if (rc)
+		return rc;
+	ret->all_free = true;
+	for (i = 0; (node_ptr = next_node(&i)); i++) {
+		uint32_t t = model_topo_node((uint32_t)i);
+		uint64_t cards = model_cards(node_ptr);
+
+		if (t == SN_NONE || !cards ||
+		    (ask->nodes && !bit_test(ask->nodes, i)))
+			continue;
+		ret->node[t] = (struct sn_place_node){
+			.cards = cards,
+			.free = cards,
+			.weight = node_ptr->weight,
+			.max_ranks = node_ptr->cpus_efctv / cpus_per_task,
+		};
+		if (ask->required && bit_test(ask->required, i))
+			ret->node[t].flags |= SN_NODE_REQUIRED;
+	}
+	return 0;
+}
+
+void offer_done(struct offer *offer)
+{
+	free(offer->node);
+	free(offer->supernode);
+	memset(offer, 0, sizeof(*offer));
+}
