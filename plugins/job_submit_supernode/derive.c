@@ -335,6 +335,27 @@ static int check_fit(const job_desc_msg_t *job_desc,
 	return rc;
 }
 
+/* The srun in a batch script learns from its environment that a task has one
+ * card; without it each task of a step would be shown all of the step's. */
+static void tell_script(job_desc_msg_t *job_desc)
+{
+	const char *name = "SLURM_TRES_PER_TASK=";
+	char *entry = xstrdup_printf("%s%s", name, job_desc->tres_per_task);
+	uint32_t i;
+
+	for (i = 0; i < job_desc->env_size; i++) {
+		if (xstrncmp(job_desc->environment[i], name, strlen(name)))
+			continue;
+		xfree(job_desc->environment[i]);
+		job_desc->environment[i] = entry;
+		return;
+	}
+	/* One more, and the NULL that ends it. */
+	xrecalloc(job_desc->environment, job_desc->env_size + 2,
+		  sizeof(*job_desc->environment));
+	job_desc->environment[job_desc->env_size++] = entry;
+}
+
 static void set_request(job_desc_msg_t *job_desc, const struct plan *plan)
 {
 	uint32_t cpus = is_set16(job_desc->cpus_per_task) ?
@@ -346,6 +367,8 @@ static void set_request(job_desc_msg_t *job_desc, const struct plan *plan)
 	xstrfmtcat(job_desc->tres_per_task, "%sgres/%s%s%s:1",
 		   job_desc->tres_per_task ? "," : "", plan->card,
 		   plan->type[0] ? ":" : "", plan->type);
+	if (job_desc->script && job_desc->environment)
+		tell_script(job_desc);
 }
 
 int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,
