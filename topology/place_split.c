@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "topology/place_internal.h"
 
@@ -74,30 +75,130 @@ static void fill_row(const struct table *t, uint32_t i)
 		}
 }
 
-/* As many atoms as possible, then as many nodes, in the earlier ones. */
-static void walk(const struct table *t)
+/*
+ * As many atoms as possible in the earlier ones. All cheapest ways that agree so
+ * far are followed at once; they have the same gap left and differ in q.
+ */
+static int walk_atoms(const struct table *t)
 {
-	uint32_t g = t->gaps, q = t->nodes, low = t->nodes ? 1 : 0;
+	uint32_t g = t->gaps, low = t->nodes ? 1 : 0;
+	bool *mark = pl_alloc(2 * (size_t)(t->nodes + 1), sizeof(*mark));
+	bool *now = mark, *then = mark + t->nodes + 1, *swap;
 
+	if (!mark)
+		return -ENOMEM;
+	now[t->nodes] = true;
 	for (uint32_t i = 0; i < t->c->n; i++) {
 		struct pl_pick *pick = &t->c->pick[i];
-		pl_cost want = t->row[at(t, i, g, q)];
-		uint32_t top = most_gap(t, i, g), high = most_nodes(t, i);
+		uint32_t top = most_gap(t, i, g), high = most_nodes(t, i), x;
 		bool found = false;
 
-		for (uint32_t x = 0; x <= top && !found; x++)
-			for (uint32_t y = high < q ? high : q;
-			     y + 1 > low && !found; y--) {
-				found = cost_of(t, i, g, q, x, y) == want;
-				if (!found)
-					continue;
-				pick->atoms = t->p->sn[pick->s].cap - x;
-				pick->nodes = y;
-				g -= x;
-				q -= y;
+		memset(then, 0, t->nodes + 1);
+		for (x = 0; x <= top; x++) {
+			for (uint32_t q = 0; q <= t->nodes; q++)
+				for (uint32_t y = low;
+				     now[q] && y <= high && y <= q; y++)
+					if (cost_of(t, i, g, q, x, y) ==
+					    t->row[at(t, i, g, q)])
+						found = then[q - y] = true;
+			if (found)
 				break;
-			}
+		}
+		pick->atoms = t->p->sn[pick->s].cap - x;
+		g -= x;
+		swap = now;
+		now = then;
+		then = swap;
 	}
+	free(mark);
+	return 0;
+}
+
+/* Lists of one supernode by marks: the one with the earlier first difference,
+ * and so the longer one of two that agree: what follows is elsewhere. */
+static bool is_smaller(const struct pl_supernode *sn, const bool *a,
+		       const bool *b)
+{
+	uint32_t first = SN_NONE;
+	bool ret = false;
+
+	for (uint32_t i = 0; i < sn->n_items; i++)
+		if (a[i] != b[i] && sn->item[i].node < first) {
+			first = sn->item[i].node;
+			ret = a[i];
+		}
+	return ret;
+}
+
+/* With the atoms known, so many nodes for each that the list of all nodes is
+ * the smallest of the cheapest. rest: [n + 1][nodes + 1] costs of what follows,
+ * by the nodes left. */
+static int walk_nodes(const struct table *t, const pl_cost *rest)
+{
+	uint32_t left = t->nodes;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < t->c->n && !rc; i++) {
+		struct pl_pick *pick = &t->c->pick[i];
+		const struct pl_supernode *sn = &t->p->sn[pick->s];
+		const pl_cost *next = rest + (size_t)(i + 1) * (t->nodes + 1);
+		pl_cost want = rest[(size_t)i * (t->nodes + 1) + left];
+		bool *used = pl_alloc(2 * (size_t)sn->n_items, sizeof(*used));
+		bool *best = used + sn->n_items;
+		uint32_t n = 0, take = 0;
+
+		if (!used)
+			return -ENOMEM;
+		for (uint32_t y = 1; y <= most_nodes(t, i) && y <= left; y++) {
+			pl_cost c = pl_cost_of(t->p, pick->s, pick->atoms, y);
+
+			if (c >= PL_INF || next[left - y] >= PL_INF ||
+			    c + next[left - y] != want)
+				continue;
+			rc = pl_local_nodes(t->p, pick->s, pick->atoms, y,
+					    used);
+			if (rc)
+				break;
+			if (!n++ || is_smaller(sn, used, best)) {
+				memcpy(best, used, sn->n_items);
+				take = y;
+			}
+		}
+		pick->nodes = take;
+		left -= take;
+		free(used);
+	}
+	return rc;
+}
+
+static int share_nodes(const struct table *t)
+{
+	size_t width = (size_t)t->nodes + 1;
+	uint32_t n = t->c->n;
+	pl_cost *rest = pl_alloc((n + 1) * width, sizeof(*rest));
+	int rc;
+
+	if (!rest)
+		return -ENOMEM;
+	for (size_t i = 0; i < (n + 1) * width; i++)
+		rest[i] = PL_INF;
+	rest[n * width] = 0;
+	for (uint32_t i = n; i--;)
+		for (uint32_t q = 1; q <= t->nodes; q++)
+			for (uint32_t y = 1; y <= most_nodes(t, i) && y <= q;
+			     y++) {
+				struct pl_pick *pick = &t->c->pick[i];
+				pl_cost c = pl_cost_of(t->p, pick->s,
+						       pick->atoms, y);
+				pl_cost r = rest[(i + 1) * width + q - y];
+
+				if (c < PL_INF && r < PL_INF &&
+				    c + r < rest[i * width + q])
+					rest[i * width + q] = c + r;
+			}
+	rc = walk_nodes(t, rest);
+	free(rest);
+	return rc;
 }
 
 static int by_table(struct pl *p, struct pl_choice *c, uint64_t gaps)
@@ -128,9 +229,11 @@ static int by_table(struct pl *p, struct pl_choice *c, uint64_t gaps)
 	for (uint32_t i = c->n; i--;)
 		fill_row(&t, i);
 	if (t.row[at(&t, 0, t.gaps, t.nodes)] < PL_INF)
-		walk(&t);
+		rc = walk_atoms(&t);
 	else
 		rc = -ENOSPC;
+	if (!rc && t.nodes)
+		rc = share_nodes(&t);
 	free(t.row);
 	p->work += steps;
 	return rc;
