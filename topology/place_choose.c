@@ -93,7 +93,7 @@ static uint64_t set_losses(const struct pl *p, struct pl_forest *f,
 }
 
 /* The leaves that are in question, and their profiles. */
-static int sift(struct pl *p, const struct pl_forest *all, uint32_t k,
+static int sift(struct pl *p, const struct pl_forest *all,
 		struct pl_forest *ret)
 {
 	int rc;
@@ -112,8 +112,24 @@ static int sift(struct pl *p, const struct pl_forest *all, uint32_t k,
 			return rc;
 		ret->leaf[ret->n++] = all->leaf[i];
 	}
-	(void)k;
 	return pl_forest_build(ret, p->topo);
+}
+
+/* All in question host the same at the same cost: then how the atoms are split
+ * makes no difference to which are best, as if all were full. */
+static bool is_uniform(const struct pl *p, const struct pl_forest *f)
+{
+	const struct pl_leaf *a = f->leaf;
+
+	for (uint32_t i = 0; i < f->n; i++) {
+		const struct pl_leaf *b = &f->leaf[i];
+
+		if (a->cap != b->cap || a->min != b->min ||
+		    p->sn[a->s].large || p->sn[b->s].large ||
+		    p->sn[a->s].profile != p->sn[b->s].profile)
+			return false;
+	}
+	return !p->req->exact_nodes;
 }
 
 static int choose_k(struct pl *p, struct pl_forest *all,
@@ -124,7 +140,9 @@ static int choose_k(struct pl *p, struct pl_forest *all,
 	int rc;
 
 	ret->n = k;
-	rc = sift(p, all, k, &f);
+	rc = sift(p, all, &f);
+	if (!rc && is_uniform(p, &f))
+		slack = 0;
 	if (!rc)
 		rc = pl_steps(p, &f, k, slack, ret);
 	if (rc == -E2BIG) {

@@ -170,6 +170,27 @@ int pl_forest_build(struct pl_forest *f, const struct sn_topo *topo)
 	return 0;
 }
 
+/* Fewer domains at a level weigh more than any number below. Levels that do not
+ * fit (dozens, of thousands of supernodes) are not looked at. */
+void pl_forest_costs(struct pl *p, const struct pl_forest *f, uint32_t k,
+		     unsigned top, pl_cost *open)
+{
+	unsigned bits = 0;
+
+	while (k >> bits)
+		bits++;
+	open[f->levels] = 0;
+	for (uint32_t o = f->levels; o--;) {
+		uint64_t down = (uint64_t)(o + 1) * bits;
+
+		open[o] = open[o + 1];
+		if (down <= top)
+			open[o] += (pl_cost)1 << (top - down);
+		else
+			p->exact = false;
+	}
+}
+
 void pl_forest_done(struct pl_forest *f)
 {
 	free(f->leaf);

@@ -89,6 +89,7 @@ struct pl {
 	struct pl_item *item; /* all of them; supernodes have slices */
 	struct pl_supernode *sn;
 	pl_cost unit_cost; /* 0 without units */
+	unsigned cost_bits; /* of the sum over all nodes */
 	unsigned shift_nodes, shift_late, shift_weight, shift_left;
 	uint64_t weight_min, weight_div, free_min, left_min;
 	struct pl_profile **bucket;
@@ -193,6 +194,11 @@ struct pl_forest {
 /* place_forest.c */
 int pl_forest_build(struct pl_forest *f, const struct sn_topo *topo);
 void pl_forest_done(struct pl_forest *f);
+/* open[o], o = 0..levels: what a supernode adds to the fabrics that are used if
+ * its domains down to level o - 1 are in use already; the numbers take the bits
+ * below `top`. */
+void pl_forest_costs(struct pl *p, const struct pl_forest *f, uint32_t k,
+		     unsigned top, pl_cost *open);
 
 /* place_steps.c: -ENOSPC there is none, -E2BIG the table is too large. */
 int pl_steps(struct pl *p, struct pl_forest *f, uint32_t k, uint64_t slack,

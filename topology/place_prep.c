@@ -293,6 +293,7 @@ static void find_costs(struct pl *p)
 		weight_bits--;
 		p->exact = false;
 	}
+	p->cost_bits = total + weight_bits;
 	p->shift_weight = p->shift_left + left_bits;
 	p->shift_late = p->shift_weight + weight_bits;
 	p->shift_nodes = p->shift_late + bits_for(n_late);

@@ -9,8 +9,7 @@
  * the loss is less than the atoms of one supernode, which keeps the table
  * small, however large the cluster is.
  *
- * Costs have two parts that compare one after the other: distinct fabrics level
- * by level, packed like points 4 to 6 are, and those.
+ * A cost is one number: distinct fabrics level by level, then points 4 to 6.
  */
 #include "config.h"
 
@@ -20,101 +19,42 @@
 
 #include "topology/place_internal.h"
 
-struct cost {
-	pl_cost fab, loc;
-};
-
 struct table {
 	struct pl *p;
 	struct pl_forest *f;
 	uint32_t k, width, nodes, o; /* of t, loss, nodes, o: values - 1 */
 	uint32_t *low, *high; /* [n + 1] of t */
-	pl_cost *open; /* [levels + 1]: cost of opening all levels from o on */
+	pl_cost *open; /* see pl_forest_costs() */
 	size_t size;
-	struct cost *row; /* kept rows: see row_of() */
+	pl_cost *row; /* kept rows: see row_of() */
 	uint32_t stride; /* every stride-th row is kept, and one stretch */
 	uint32_t n_kept;
 	uint32_t stretch; /* which one */
+	/* Of one leaf: what using it costs, by gap (atoms less than it could
+	 * host) and nodes; and a scratch of [width + 1][nodes + 1]. */
+	pl_cost *use, *best_use;
+	uint32_t gaps, most; /* greatest values */
 };
-
-static const struct cost none = { PL_INF, PL_INF };
-
-static bool less(const struct cost *a, const struct cost *b)
-{
-	return a->fab != b->fab ? a->fab < b->fab : a->loc < b->loc;
-}
-
-static bool same(const struct cost *a, const struct cost *b)
-{
-	return a->fab == b->fab && a->loc == b->loc;
-}
 
 static size_t at(const struct table *t, uint32_t k, uint32_t loss, uint32_t q,
 		 uint32_t o)
 {
-	return (((size_t)k * (t->width + 1) + loss) * (t->nodes + 1) + q) *
-	       (t->o + 1) + o;
+	return (((size_t)o * (t->k + 1) + k) * (t->width + 1) + loss) *
+	       (t->nodes + 1) + q;
 }
 
 /* Rows 0, stride, 2 stride, … are kept for good, those between only for one
  * stretch: memory of the square root of the rows. The last row is n. */
-static struct cost *row_of(const struct table *t, uint32_t i)
+static pl_cost *row_of(const struct table *t, uint32_t i)
 {
 	if (i % t->stride == 0)
 		return t->row + (size_t)(i / t->stride) * t->size;
 	return t->row + (size_t)(t->n_kept + i % t->stride) * t->size;
 }
 
-static const struct cost *value(const struct table *t, uint32_t i, uint32_t k,
-				uint32_t loss, uint32_t q, uint32_t o)
+static bool in_range(const struct table *t, uint32_t i, uint32_t k)
 {
-	if (k < t->low[i] || k > t->high[i])
-		return &none;
-	return row_of(t, i) + at(t, k, loss, q, o);
-}
-
-/* What one way out of a state leads to: skip it (atoms 0), or use it. */
-struct way {
-	uint32_t k, loss, q, o;
-	struct cost add;
-};
-
-static bool skip_way(const struct table *t, uint32_t i, const struct way *from,
-		     struct way *to)
-{
-	const struct pl_leaf *leaf = &t->f->leaf[i];
-
-	if (leaf->must || from->loss < leaf->skip_loss)
-		return false;
-	*to = *from;
-	to->add = (struct cost){ 0, 0 };
-	to->loss -= leaf->skip_loss;
-	if (to->o > leaf->share)
-		to->o = leaf->share;
-	return true;
-}
-
-/* gap: atoms less than it could host. */
-static bool use_way(const struct table *t, uint32_t i, const struct way *from,
-		    uint32_t gap, uint32_t nodes, struct way *to)
-{
-	const struct pl_leaf *leaf = &t->f->leaf[i];
-	uint32_t lost = leaf->use_loss + gap;
-	pl_cost cost;
-
-	if (!from->k || leaf->never || from->loss < lost || from->q < nodes ||
-	    leaf->cap - gap < leaf->min)
-		return false;
-	cost = pl_cost_of(t->p, leaf->s, leaf->cap - gap, nodes);
-	if (cost >= PL_INF)
-		return false;
-	to->k = from->k - 1;
-	to->loss = from->loss - lost;
-	to->q = from->q - nodes;
-	to->o = leaf->share;
-	to->add.fab = t->open[from->o];
-	to->add.loc = cost + pl_left_cost(t->p, leaf->s);
-	return true;
+	return k >= t->low[i] && k <= t->high[i];
 }
 
 static uint32_t most_nodes(const struct table *t, uint32_t i)
@@ -124,51 +64,100 @@ static uint32_t most_nodes(const struct table *t, uint32_t i)
 	return t->nodes && sn->profile ? sn->profile->q : 0;
 }
 
-static void consider(const struct table *t, uint32_t i, const struct way *to,
-		     struct cost *best)
+static uint32_t most_gaps(const struct pl_leaf *leaf, uint64_t width)
 {
-	const struct cost *v = value(t, i + 1, to->k, to->loss, to->q, to->o);
-	struct cost c;
+	uint32_t gaps = leaf->cap - leaf->min;
 
-	if (v->fab >= PL_INF)
-		return;
-	c.fab = v->fab + to->add.fab;
-	c.loc = v->loc + to->add.loc;
-	if (less(&c, best))
-		*best = c;
+	return gaps < width ? gaps : (uint32_t)width;
 }
 
-static void best_of(const struct table *t, uint32_t i, const struct way *from,
-		    struct cost *best)
+static void set_use(struct table *t, uint32_t i)
 {
 	const struct pl_leaf *leaf = &t->f->leaf[i];
-	uint32_t q_low = t->nodes ? 1 : 0, q_high = most_nodes(t, i);
-	struct way to;
+	pl_cost left = pl_left_cost(t->p, leaf->s);
+	pl_cost *to = t->use;
 
-	*best = none;
-	if (skip_way(t, i, from, &to))
-		consider(t, i, &to, best);
-	if (!from->k || leaf->never)
-		return;
-	for (uint32_t gap = 0; leaf->use_loss + gap <= from->loss &&
-	     gap + leaf->min <= leaf->cap; gap++)
-		for (uint32_t q = q_low; q <= q_high; q++)
-			if (use_way(t, i, from, gap, q, &to))
-				consider(t, i, &to, best);
+	t->gaps = most_gaps(leaf, t->width);
+	t->most = most_nodes(t, i);
+	for (uint32_t gap = 0; gap <= t->gaps; gap++)
+		for (uint32_t q = 0; q <= t->most; q++, to++) {
+			*to = PL_INF;
+			if (!q == !t->nodes)
+				*to = pl_cost_of(t->p, leaf->s,
+						 leaf->cap - gap, q);
+			if (*to < PL_INF)
+				*to += left;
+		}
 }
 
-static void fill_row(const struct table *t, uint32_t i)
+/* The best that using leaf i leads to, with k to come from it on; what opening
+ * its fabrics costs not counted. */
+static void set_best_use(const struct table *t, uint32_t i, uint32_t k)
 {
-	struct way w = { 0 };
-	struct cost *row = row_of(t, i);
+	const struct pl_leaf *leaf = &t->f->leaf[i];
+	bool can = k && !leaf->never && in_range(t, i + 1, k - 1);
+	pl_cost *out = t->best_use;
 
-	for (w.k = t->low[i]; w.k <= t->high[i]; w.k++)
-		for (w.loss = 0; w.loss <= t->width; w.loss++)
-			for (w.q = 0; w.q <= t->nodes; w.q++)
-				for (w.o = 0; w.o <= t->o; w.o++)
-					best_of(t, i, &w,
-						row + at(t, w.k, w.loss, w.q,
-							 w.o));
+	for (uint32_t loss = 0; loss <= t->width; loss++) {
+		uint32_t most = loss - leaf->use_loss;
+		const pl_cost *from;
+
+		for (uint32_t q = 0; q <= t->nodes; q++)
+			out[q] = PL_INF;
+		if (can && loss >= leaf->use_loss) {
+			from = row_of(t, i + 1) + at(t, k - 1, 0, 0,
+						     leaf->share);
+			for (uint32_t gap = 0; gap <= t->gaps && gap <= most;
+			     gap++) {
+				const pl_cost *use =
+					t->use + (size_t)gap * (t->most + 1);
+				const pl_cost *rest = from +
+					(size_t)(most - gap) * (t->nodes + 1);
+
+				for (uint32_t q = 0; q <= t->nodes; q++)
+					for (uint32_t y = 0;
+					     y <= t->most && y <= q; y++) {
+						pl_cost c = rest[q - y] + use[y];
+
+						if (use[y] < PL_INF &&
+						    c < out[q])
+							out[q] = c;
+					}
+			}
+		}
+		out += t->nodes + 1;
+	}
+}
+
+static void fill_row(struct table *t, uint32_t i)
+{
+	const struct pl_leaf *leaf = &t->f->leaf[i];
+	uint32_t top = i ? t->f->leaf[i - 1].share : 0;
+	size_t n = (size_t)(t->width + 1) * (t->nodes + 1);
+	size_t skip = (size_t)leaf->skip_loss * (t->nodes + 1);
+
+	set_use(t, i);
+	for (uint32_t k = t->low[i]; k <= t->high[i]; k++) {
+		bool can = !leaf->must && in_range(t, i + 1, k);
+
+		set_best_use(t, i, k);
+		for (uint32_t o = 0; o <= top; o++) {
+			uint32_t then = o < leaf->share ? o : leaf->share;
+			pl_cost *out = row_of(t, i) + at(t, k, 0, 0, o);
+			const pl_cost *next =
+				row_of(t, i + 1) + at(t, k, 0, 0, then);
+
+			for (size_t s = 0; s < n; s++) {
+				pl_cost c = t->best_use[s] + t->open[o];
+
+				if (c > PL_INF)
+					c = PL_INF;
+				if (can && s >= skip && next[s - skip] < c)
+					c = next[s - skip];
+				out[s] = c;
+			}
+		}
+	}
 }
 
 /* How many of the leaves from i on are used, at least and at most. False: k of
@@ -203,24 +192,23 @@ static bool find_ranges(struct table *t)
 
 static void fill_end(const struct table *t)
 {
-	struct cost *end = row_of(t, t->f->n);
+	pl_cost *end = row_of(t, t->f->n);
 
 	for (size_t s = 0; s < t->size; s++)
-		end[s] = none;
-	for (uint32_t o = 0; o <= t->o; o++)
-		end[at(t, 0, 0, 0, o)] = (struct cost){ 0, 0 };
+		end[s] = PL_INF;
+	end[at(t, 0, 0, 0, 0)] = 0;
 }
 
 /* Fill all rows; the stretch kept at the end is the first. */
-static struct cost solve(struct table *t)
+static pl_cost solve(struct table *t)
 {
 	if (!find_ranges(t))
-		return none;
+		return PL_INF;
 	fill_end(t);
 	for (uint32_t i = t->f->n; i--;)
 		fill_row(t, i);
 	t->stretch = 0;
-	return *value(t, 0, t->k, t->width, t->nodes, 0);
+	return row_of(t, 0)[at(t, t->k, t->width, t->nodes, 0)];
 }
 
 static void fetch_stretch(struct table *t, uint32_t i)
@@ -236,44 +224,69 @@ static void fetch_stretch(struct table *t, uint32_t i)
 		fill_row(t, j);
 }
 
-/* Marks where the cheapest ways lead that use leaf i (or skip it). All states
- * of a row that are marked have the same k and o, as they have the same list. */
-static bool step(const struct table *t, uint32_t i, const struct way *from,
-		 bool using, const bool *now, bool *then)
+/* Where the cheapest ways from one state lead that use leaf i. */
+static bool step_use(const struct table *t, uint32_t i, uint32_t k,
+		     uint32_t loss, uint32_t q, uint32_t o, bool *then)
 {
 	const struct pl_leaf *leaf = &t->f->leaf[i];
+	const pl_cost *next = row_of(t, i + 1), *use = t->use;
+	pl_cost want = row_of(t, i)[at(t, k, loss, q, o)];
+	uint32_t left;
+	bool any = false;
+
+	if (!k || leaf->never || loss < leaf->use_loss ||
+	    !in_range(t, i + 1, k - 1))
+		return false;
+	left = loss - leaf->use_loss;
+	for (uint32_t gap = 0; gap <= t->gaps && gap <= left; gap++)
+		for (uint32_t y = 0; y <= t->most; y++, use++) {
+			pl_cost c;
+
+			if (y > q || *use >= PL_INF)
+				continue;
+			c = next[at(t, k - 1, left - gap, q - y, leaf->share)];
+			if (c >= PL_INF || c + *use + t->open[o] != want)
+				continue;
+			then[(size_t)(left - gap) * (t->nodes + 1) + q - y] =
+				true;
+			any = true;
+		}
+	return any;
+}
+
+static bool step_skip(const struct table *t, uint32_t i, uint32_t k,
+		      uint32_t loss, uint32_t q, uint32_t o, bool *then)
+{
+	const struct pl_leaf *leaf = &t->f->leaf[i];
+	pl_cost want = row_of(t, i)[at(t, k, loss, q, o)], c;
+
+	if (leaf->must || loss < leaf->skip_loss || !in_range(t, i + 1, k))
+		return false;
+	loss -= leaf->skip_loss;
+	c = row_of(t, i + 1)[at(t, k, loss, q,
+				o < leaf->share ? o : leaf->share)];
+	if (c != want)
+		return false;
+	then[(size_t)loss * (t->nodes + 1) + q] = true;
+	return true;
+}
+
+/* All states of a row that are marked have the same k and o, as they have the
+ * same list so far; marks are by loss and nodes. */
+static bool step(const struct table *t, uint32_t i, bool using, uint32_t k,
+		 uint32_t o, const bool *now, bool *then)
+{
 	size_t n = (size_t)(t->width + 1) * (t->nodes + 1);
-	uint32_t q_high = most_nodes(t, i);
-	struct way w = *from, to;
 	bool any = false;
 
 	memset(then, 0, n * sizeof(*then));
 	for (size_t s = 0; s < n; s++) {
-		const struct cost *want;
+		uint32_t loss = (uint32_t)(s / (t->nodes + 1));
+		uint32_t q = (uint32_t)(s % (t->nodes + 1));
 
-		if (!now[s])
-			continue;
-		w.loss = (uint32_t)(s / (t->nodes + 1));
-		w.q = (uint32_t)(s % (t->nodes + 1));
-		want = value(t, i, w.k, w.loss, w.q, w.o);
-		for (uint32_t gap = 0; gap <= (using ? t->width : 0); gap++)
-			for (uint32_t q = 0; q <= (using ? q_high : 0); q++) {
-				struct cost c = none;
-
-				if (using && gap + leaf->min > leaf->cap)
-					continue;
-				if (using && !q != !t->nodes)
-					continue;
-				if (!(using ? use_way(t, i, &w, gap, q, &to) :
-					      skip_way(t, i, &w, &to)))
-					continue;
-				consider(t, i, &to, &c);
-				if (!same(&c, want))
-					continue;
-				then[(size_t)to.loss * (t->nodes + 1) + to.q] =
-					true;
-				any = true;
-			}
+		if (now[s] && (using ? step_use(t, i, k, loss, q, o, then) :
+				       step_skip(t, i, k, loss, q, o, then)))
+			any = true;
 	}
 	return any;
 }
@@ -284,7 +297,7 @@ static int walk(struct table *t, bool *used)
 	size_t n = (size_t)(t->width + 1) * (t->nodes + 1);
 	bool *mark = pl_alloc(2 * n, sizeof(*mark));
 	bool *now = mark, *then = mark + n;
-	struct way w = { .k = t->k };
+	uint32_t k = t->k, o = 0;
 
 	if (!mark)
 		return -ENOMEM;
@@ -294,11 +307,12 @@ static int walk(struct table *t, bool *used)
 		bool *old = now;
 
 		fetch_stretch(t, i);
-		used[i] = step(t, i, &w, true, now, then);
+		set_use(t, i);
+		used[i] = step(t, i, true, k, o, now, then);
 		if (!used[i])
-			step(t, i, &w, false, now, then);
-		w.k -= used[i];
-		w.o = used[i] || w.o > share ? share : w.o;
+			step(t, i, false, k, o, now, then);
+		k -= used[i];
+		o = used[i] || o > share ? share : o;
 		now = then;
 		then = old;
 	}
@@ -317,7 +331,7 @@ static int by_supernode(const void *a, const void *b, void *arg)
 
 /* Fabrics take turns in topology order: ask for one supernode after the other
  * whether a cheapest choice has it. */
-static int by_turns(struct table *t, const struct cost *want, bool *used)
+static int by_turns(struct table *t, pl_cost want, bool *used)
 {
 	uint32_t n = t->f->n, *turn = pl_alloc(n, sizeof(*turn));
 
@@ -328,12 +342,10 @@ static int by_turns(struct table *t, const struct cost *want, bool *used)
 	qsort_r(turn, n, sizeof(*turn), by_supernode, t->f->leaf);
 	for (uint32_t i = 0; i < n; i++) {
 		struct pl_leaf *leaf = &t->f->leaf[turn[i]];
-		struct cost c;
 
 		if (!leaf->must && !leaf->never) {
 			leaf->must = true;
-			c = solve(t);
-			leaf->must = same(&c, want);
+			leaf->must = solve(t) == want;
 			leaf->never = !leaf->must;
 		}
 		used[turn[i]] = leaf->must;
@@ -342,7 +354,7 @@ static int by_turns(struct table *t, const struct cost *want, bool *used)
 	return 0;
 }
 
-static int pick(struct table *t, const struct cost *want, uint64_t steps,
+static int pick(struct table *t, pl_cost want, uint64_t steps,
 		struct pl_choice *ret)
 {
 	uint32_t n = t->f->n;
@@ -364,47 +376,27 @@ static int pick(struct table *t, const struct cost *want, uint64_t steps,
 	return rc;
 }
 
+/* Elementary steps of a solution; UINT64_MAX: too many by far. */
 static uint64_t count_steps(const struct table *t, uint64_t slack)
 {
 	const struct pl_forest *f = t->f;
 	uint64_t sum = 0;
 
+	if (slack > SN_PLACE_EXACT_WORK)
+		return UINT64_MAX;
 	for (uint32_t i = 0; i < f->n; i++) {
-		const struct pl_leaf *leaf = &f->leaf[i];
-		uint64_t gaps = leaf->cap - leaf->min;
+		uint64_t gaps = most_gaps(&f->leaf[i], slack);
 		uint64_t states = (uint64_t)(t->high[i] - t->low[i] + 1);
 		uint64_t q = most_nodes(t, i);
 
-		if (slack < gaps)
-			gaps = slack;
-		states *= (slack + 1) * (t->nodes + 1) * (t->o + 1);
+		states *= (slack + 1) * (t->nodes + 1);
 		if (states > UINT32_MAX)
 			return UINT64_MAX;
-		states *= (gaps + 1) * (q ? q : 1);
-		if (states > UINT32_MAX)
-			return UINT64_MAX;
-		sum += states;
+		/* A gap is half out of reach of the losses, on average. */
+		sum += states * ((gaps + 1) * (q ? q : 1) / 2 + 1 +
+				 (i ? f->leaf[i - 1].share : 0));
 	}
 	return sum;
-}
-
-/* Fewer domains at a level weigh more than any number below. Levels that do not
- * fit (dozens, of thousands of supernodes) are not looked at. */
-static void set_open(struct table *t)
-{
-	uint32_t levels = t->f->levels, bits = 0;
-
-	while (t->k >> bits)
-		bits++;
-	for (uint32_t o = levels; o--;) {
-		uint32_t down = (o + 1) * bits;
-
-		t->open[o] = t->open[o + 1];
-		if (down < 127)
-			t->open[o] += (pl_cost)1 << (126 - down);
-		else
-			t->p->exact = false;
-	}
 }
 
 static int by_number(const void *a, const void *b)
@@ -412,6 +404,44 @@ static int by_number(const void *a, const void *b)
 	const struct pl_pick *x = a, *y = b;
 
 	return x->s < y->s ? -1 : x->s > y->s;
+}
+
+static int alloc_rows(struct table *t)
+{
+	uint32_t n = t->f->n, most = 0, nodes = 0;
+	size_t rows;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t gaps = most_gaps(&t->f->leaf[i], t->width);
+
+		if (gaps > most)
+			most = gaps;
+		if (most_nodes(t, i) > nodes)
+			nodes = most_nodes(t, i);
+	}
+	t->size = at(t, t->k, t->width, t->nodes, t->o) + 1;
+	t->stride = 1;
+	while ((uint64_t)t->stride * t->stride < n)
+		t->stride++;
+	t->n_kept = n / t->stride + 1;
+	rows = t->n_kept + t->stride;
+	if (rows * (pl_cost)t->size * sizeof(*t->row) > PL_LOCAL_BYTES)
+		return -E2BIG;
+	t->row = malloc(rows * t->size * sizeof(*t->row));
+	t->use = pl_alloc((size_t)(most + 1) * (nodes + 1), sizeof(*t->use));
+	t->best_use = pl_alloc((size_t)(t->width + 1) * (t->nodes + 1),
+			       sizeof(*t->best_use));
+	return t->row && t->use && t->best_use ? 0 : -ENOMEM;
+}
+
+/* A number must hold the fabrics above all else. */
+static bool costs_fit(const struct table *t)
+{
+	unsigned bits = 0;
+
+	while (t->k >> bits)
+		bits++;
+	return t->p->cost_bits + (uint64_t)bits * t->f->levels <= 126;
 }
 
 /* -ENOSPC there is none, -E2BIG the table is too large. */
@@ -422,9 +452,8 @@ int pl_steps(struct pl *p, struct pl_forest *f, uint32_t k, uint64_t slack,
 		.p = p, .f = f, .k = k, .nodes = p->req->exact_nodes,
 		.o = f->levels,
 	};
-	struct cost want;
+	pl_cost want;
 	uint64_t steps;
-	size_t rows;
 	int rc = -ENOMEM;
 
 	t.low = pl_alloc(f->n + 1, sizeof(*t.low));
@@ -436,28 +465,17 @@ int pl_steps(struct pl *p, struct pl_forest *f, uint32_t k, uint64_t slack,
 	if (!find_ranges(&t))
 		goto out;
 	rc = -E2BIG;
-	steps = slack > UINT32_MAX ? UINT64_MAX : count_steps(&t, slack);
-	if (steps > SN_PLACE_EXACT_WORK)
+	steps = count_steps(&t, slack);
+	if (steps > SN_PLACE_EXACT_WORK || !costs_fit(&t))
 		goto out;
 	t.width = (uint32_t)slack;
-	t.size = at(&t, k, t.width, t.nodes, t.o) + 1;
-	while ((uint64_t)t.stride * t.stride < f->n)
-		t.stride++;
-	t.stride = t.stride ? t.stride : 1;
-	t.n_kept = f->n / t.stride + 1;
-	rows = t.n_kept + t.stride;
-	if (rows * (pl_cost)t.size * sizeof(*t.row) > 4 * (pl_cost)PL_LOCAL_BYTES)
+	rc = alloc_rows(&t);
+	if (rc)
 		goto out;
-	rc = -ENOMEM;
-	t.row = malloc(rows * t.size * sizeof(*t.row));
-	if (!t.row)
-		goto out;
-	set_open(&t);
+	pl_forest_costs(p, f, k, 126, t.open);
 	want = solve(&t);
 	p->work += steps;
-	rc = -ENOSPC;
-	if (want.fab < PL_INF)
-		rc = pick(&t, &want, steps, ret);
+	rc = want < PL_INF ? pick(&t, want, steps, ret) : -ENOSPC;
 	if (!rc)
 		qsort(ret->pick, ret->n, sizeof(*ret->pick), by_number);
 out:
@@ -465,5 +483,7 @@ out:
 	free(t.high);
 	free(t.open);
 	free(t.row);
+	free(t.use);
+	free(t.best_use);
 	return rc;
 }
