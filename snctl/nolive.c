@@ -4,19 +4,38 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "snctl/snctl.h"
 
-static int missing(int argc, char **argv)
+#define WHY "this build has no Slurm library; configure with --with-slurm=PREFIX (where Slurm and its slurm.h are installed) to have it"
+
+static int missing(const char *command, const char *usage, int argc, char **argv)
 {
 	struct sn_err err;
 
-	(void)argc;
-	sn_err_set(&err, 0, "this build has no Slurm library; configure with --with-slurm=PREFIX (where Slurm and its slurm.h are installed) to have it");
-	return snctl_fail(argv[0], SNCTL_USAGE, &err);
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			printf("Usage: snctl %s %s\n\nNot here: %s.\n", command, usage, WHY);
+			return SNCTL_DONE;
+		}
+	}
+	sn_err_set(&err, 0, "%s", WHY);
+	return snctl_fail(command, SNCTL_USAGE, &err);
 }
 
-int cmd_show(int argc, char **argv) { return missing(argc, argv); }
-int cmd_map(int argc, char **argv) { return missing(argc, argv); }
-int cmd_why(int argc, char **argv) { return missing(argc, argv); }
+int cmd_show(int argc, char **argv)
+{
+	return missing("show", "[supernodes|units|fabrics|cards|jobs] [--json]", argc, argv);
+}
+
+int cmd_map(int argc, char **argv)
+{
+	return missing("map", "[--json]", argc, argv);
+}
+
+int cmd_why(int argc, char **argv)
+{
+	return missing("why", "JOBID [--json]", argc, argv);
+}

@@ -199,10 +199,10 @@ static int add_loose(struct reader *r, const char *key)
 	int rc = sn_hostlist_expand(key, &names, r->err);
 
 	if (rc)
-		return sn_err_prefix(r->err, rc, "%s: nodes.\"%.80s\": ", r->file, key);
-	if (!names.n)
-		return sn_err_set(r->err, -EINVAL,
-				  "%s: nodes.\"%.80s\" names no node", r->file, key);
+		sn_err_prefix(r->err, rc, "%s: nodes.\"%.80s\": ", r->file, key);
+	else if (!names.n)
+		rc = sn_err_set(r->err, -EINVAL,
+				"%s: nodes.\"%.80s\" names no node", r->file, key);
 	for (size_t i = 0; i < names.n && !rc; i++) {
 		if (sn_topo_find_node(r->topo, names.name[i]) != SN_NONE)
 			continue;
@@ -283,8 +283,11 @@ static int fill_pool(struct reader *r, const char *key, struct json_object *valu
 		return rc;
 	rc = sn_hostlist_expand(key, &names, r->err);
 	if (rc)
-		return sn_err_prefix(r->err, rc, "%s: pool_free.\"%.80s\": ",
-				     r->file, key);
+		sn_err_prefix(r->err, rc, "%s: pool_free.\"%.80s\": ", r->file, key);
+	else if (!names.n)
+		rc = sn_err_set(r->err, -EINVAL,
+				"%s: pool_free.\"%.80s\" names no supernode",
+				r->file, key);
 	for (size_t i = 0; i < names.n && !rc; i++) {
 		uint32_t s = sn_topo_find_supernode(r->topo, names.name[i]);
 		const struct sn_topo_supernode *sn;

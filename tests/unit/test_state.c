@@ -187,6 +187,7 @@ static void bad_text_is_refused_with_its_place(void **unused)
 		{ "{\"pool_free\": {\"sn1\": 1.5}}", "sn1" },
 		{ "{\"pool_free\": {\"sn1\": \"49T\"}}", "48T" },
 		{ "{\"pool_free\": {\"sn1\": \"1T\", \"sn[1-2]\": \"1T\"}}", "sn1 is named twice" },
+		{ "{\"pool_free\": {\"\": \"1T\"}}", "pool_free.\"\"" },
 		{ "{\"pool_free\": 3}", "pool_free must be an object" },
 	};
 

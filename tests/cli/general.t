@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
+# Help, versions, unknown words, and output that cannot be written.
+. "$SN_SRCDIR/tests/cli/lib.sh"
+
+for c in place groups check show map why; do
+	run "$c" --help
+	[ "$status" -eq 0 ] && [ ! -s err ] && grep -q "^Usage: snctl $c" out
+	ok "$c --help" || show
+	run --help
+	grep -q "^  $c " out
+	ok "--help lists $c" || show
+done
+run --help
+[ "$status" -eq 0 ] && [ ! -s err ]
+ok "--help"
+! grep -q 'elastic\|pool create\|import\|plan\|health\|service' out
+ok "--help lists nothing that is not there"
+run --version
+[ "$status" -eq 0 ] && grep -q '^snctl .*[0-9]\.[0-9]' out
+ok "--version"
+
+refuse "no command" "command is needed"
+refuse "an unknown command, with the right one" "place?" plaec
+refuse "an unknown command that is near none" "snctl --help" frobnicate
+refuse "an unknown option, with the right one" "parallel?" groups --paralel tp=2
+refuse "an option without its value" "needs a value" groups --parallel
+refuse "an option twice" "twice" groups --parallel tp=2 --parallel tp=4
+refuse "an option that is missing" "parallel" groups
+refuse "an argument too many" "extra" groups --parallel tp=2 extra
+run show --help
+if grep -q 'Not here' out; then
+	refuse "without Slurm a live command says what is missing" "with-slurm" show
+	refuse "whatever else is on the line" "with-slurm" why 3
+else
+	refuse "an unknown table" "units?" show unit
+	refuse "no job id" "job id" why
+fi
+
+small_cluster
+if [ -w /dev/full ]; then
+	"$SNCTL" groups --parallel tp=2,dp=2 >/dev/full 2>err
+	[ $? -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q 'output' err
+	ok "a full disk is noticed"
+else
+	skip "a full disk is noticed" "no /dev/full"
+fi
+{ "$SNCTL" groups --parallel tp=8,dp=4096 --json 2>err; echo $? >code; } | head -c 10 >/dev/null
+[ "$(cat code)" -eq 2 ] && [ "$(wc -l <err)" -eq 1 ]
+ok "a closed pipe is noticed"
+finish
