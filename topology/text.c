@@ -66,15 +66,14 @@ static const char *read_decimal(const char *text, struct decimal *ret)
 }
 
 /* num / scale · unit, to the nearest; false if it is over max. num is at most
- * 2^64 · 10^18, about 2^124, so the product is made in two parts. */
+ * 2^64 · 10^18, about 2^124, so the product is made in two parts, of at most
+ * 2^114 and 2^110. */
 static bool scale_to(const struct decimal *d, uint64_t unit, uint64_t max,
 		     uint64_t *ret)
 {
 	unsigned __int128 whole = d->num / d->scale;
 	unsigned __int128 part = d->num % d->scale;
 
-	if (whole > max / unit)
-		return false;
 	part = (part * unit + d->scale / 2) / d->scale;
 	whole = whole * unit + part;
 	if (whole > max)

@@ -424,6 +424,7 @@ static void from_topology_block(void **state)
 		  "FabricName=fabric4-[1-2] Supernodes=b[1-4] MembersPerFabric=2" },
 		{ "BlockName=b[1-5] Nodes=n[1-10]\nBlockSizes=2,4\n", "FabricName=fabric4-[1-2] Supernodes=b[1-4] MembersPerFabric=2",
 		  "FabricName=fabric4-3 Supernodes=b5" },
+		{ "BlockName=b[1-3] Nodes=n[1-6]\nBlockSizes=2,16\n", "write in its place FabricName=fabric16-1 Supernodes=b[1-3]", NULL },
 		{ "BlockName=b[1-8] Nodes=n[1-16]\nBlockSizes=2,4,16\n", "FabricName=fabric4-[1-4] Supernodes=b[1-8] MembersPerFabric=2",
 		  "FabricName=fabric16-[1-1] Fabrics=fabric4-[1-4] MembersPerFabric=4" },
 		{ "BlockName=b[1-4] Nodes=n[1-8]\nBlockSizes=huge\n", "t.conf:2: BlockSizes=huge: ", "MembersPerFabric" },
