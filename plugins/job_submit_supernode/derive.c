@@ -213,7 +213,7 @@ static int check_nodes(const struct plan *plan, uint32_t nodes,
 				  plan->world);
 	if (nodes < plan->least_nodes)
 		return sn_err_set(err, -EINVAL,
-				  "-N %u contradicts --parallel: %s, but %u nodes of at most %u cards have %u; leave -N out or give at least -N %u",
+				  "-N %u contradicts --parallel: %s, but %u times %u cards a node are %u; leave -N out or give at least -N %u",
 				  nodes, arithmetic(plan, sum, sizeof(sum)), nodes,
 				  plan->most, nodes * plan->most,
 				  plan->least_nodes);

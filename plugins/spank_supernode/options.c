@@ -47,6 +47,11 @@ static int take(int val, const char *arg, int remote)
 {
 	const struct sn_jobopt *opt = &sn_jobopts[val];
 
+	if (!remote && (!arg || !*arg)) {
+		slurm_error("--%s: a value is missing; want --%s=%s", opt->name,
+			    opt->name, opt->arginfo);
+		return ESPANK_BAD_ARG;
+	}
 	if (!remote && stands_alone(opt)) {
 		struct sn_jobspec_text text;
 		int rc;

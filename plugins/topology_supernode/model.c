@@ -21,6 +21,7 @@
 #include "src/interfaces/gres.h"
 
 #include "topology/hostlist.h"
+#include "topology/topobuild.h"
 #include "plugins/common/sitefiles.h"
 #include "plugins/topology_supernode/model.h"
 
@@ -111,11 +112,7 @@ static struct sn_topo *read_topology(struct sn_site_files *ret_files)
 	topo = last_good(ret_files);
 	error("topology/supernode: %s; %s", err.text, topo ?
 	      "the last good topology stays" : "every node is loose until it is right");
-	if (!topo && sn_topo_parse("", 0, "topology.conf", NULL, NULL, &topo, &err)) {
-		error("topology/supernode: %s", err.text);
-		return NULL;
-	}
-	return topo;
+	return topo ? topo : sn_topo_create();
 }
 
 static int by_name(const void *a, const void *b)
