@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * test_place_large.c - properties of placements too large for exhaustive search.
+ *
+ * Each answer is judged, and then rivals are made: other legal assignments, by
+ * filling supernodes in random orders and by moving atoms of the answer about.
+ * None may be better, and none may exist where the engine says no.
+ * SN_BRUTE_CASES and SN_BRUTE_SEED as in test_place_brute.c.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "gen.h"
+#include "oracle.h"
+
+static const struct gen_limits large = {
+	.supernodes = 24, .nodes_per_supernode = 20, .loose = 8, .nodes = 300,
+	.world = 3000,
+};
+
+/* Give supernode s `want` ranks; nodes, or units where blocks are bound to
+ * them, are filled from a random one on. Returns whether they went in. */
+static bool fill(struct oracle *o, struct gen_rng *rng, uint32_t s,
+		 uint32_t want, uint32_t *ranks)
+{
+	const struct sn_topo_supernode *sn = &o->topo->supernode[s];
+	bool units = o->request->unit_block > o->request->node_block;
+	uint32_t start = gen_chance(rng, 50) ? 0 : gen_pick(rng, sn->n_nodes);
+	uint32_t skip = gen_pick(rng, 3), most = UINT32_MAX;
+	uint32_t i, k, first, unit, room, take;
+
+	for (i = 0; i < sn->n_nodes; i++)
+		ranks[sn->first_node + i] = 0;
+	/* Even amounts on the nodes leave spares that can stand in for them. */
+	if (o->request->spares && gen_chance(rng, 50))
+		most = o->request->node_block * (1 + gen_pick(rng, 4));
+	for (i = 0; i < sn->n_nodes && want; i++) {
+		first = sn->first_node + (start + i) % sn->n_nodes;
+		unit = o->topo->node[first].unit;
+		if (ranks[first] || (skip == 2 && gen_chance(rng, 20)))
+			continue;
+		room = 0;
+		for (k = sn->first_node; k < sn->first_node + sn->n_nodes; k++)
+			if (k == first || (units && unit != SN_NONE &&
+					   o->topo->node[k].unit == unit))
+				room += o->cap[k];
+		room -= room % o->request->unit_block;
+		room = room < want ? room : want;
+		room = room < most ? room : most;
+		for (k = sn->first_node; k < sn->first_node + sn->n_nodes; k++) {
+			if (k != first && !(units && unit != SN_NONE &&
+					    o->topo->node[k].unit == unit))
+				continue;
+			take = o->cap[k] < room ? o->cap[k] : room;
+			ranks[k] = take;
+			room -= take;
+			want -= take;
+		}
+	}
+	return !want;
+}
+
+static uint32_t room_of(const struct oracle *o, uint32_t s)
+{
+	const struct sn_topo_supernode *sn = &o->topo->supernode[s];
+	uint32_t i, sum = 0;
+
+	for (i = 0; i < sn->n_nodes; i++)
+		sum += o->cap[sn->first_node + i];
+	return sum - sum % o->request->atom;
+}
+
+/* Fill the supernodes in a random order, or the roomiest first. */
+static bool rival_from_nothing(struct oracle *o, struct gen_rng *rng,
+			       uint32_t *ranks)
+{
+	uint32_t n = o->topo->n_supernodes, left = o->request->world, i, k, s;
+	uint32_t *order = calloc(n, sizeof(*order)), take;
+	bool roomy = gen_chance(rng, 50);
+
+	assert_non_null(order);
+	memset(ranks, 0, o->topo->n_nodes * sizeof(*ranks));
+	for (i = 0; i < n; i++) {
+		k = gen_pick(rng, i + 1);
+		order[i] = order[k];
+		order[k] = i;
+	}
+	for (i = 0; i < n && left; i++) {
+		for (k = i + 1; roomy && k < n; k++)
+			if (room_of(o, order[k]) > room_of(o, order[i])) {
+				s = order[i];
+				order[i] = order[k];
+				order[k] = s;
+			}
+		take = room_of(o, order[i]);
+		take = take < left ? take : left;
+		while (take && !fill(o, rng, order[i], take, ranks)) {
+			fill(o, rng, order[i], 0, ranks);
+			take -= o->request->atom;
+		}
+		left -= take;
+	}
+	free(order);
+	return !left && oracle_legal(o, ranks, NULL);
+}
+
+/* Move atoms of one supernode of the answer to another, perhaps unused one. */
+static bool rival_of(struct oracle *o, struct gen_rng *rng,
+		     const uint32_t *answer, uint32_t *ranks)
+{
+	uint32_t from, to, i, moved, has = 0, gets = 0, tries = 0;
+	const struct sn_topo_supernode *sn;
+
+	memcpy(ranks, answer, o->topo->n_nodes * sizeof(*ranks));
+	do {
+		from = gen_pick(rng, o->topo->n_supernodes);
+		sn = &o->topo->supernode[from];
+		for (i = has = 0; i < sn->n_nodes; i++)
+			has += answer[sn->first_node + i];
+	} while (!has && ++tries < 1000);
+	if (!has)
+		return false;
+	to = gen_pick(rng, o->topo->n_supernodes);
+	if (to == from) /* the same atoms on other nodes */
+		return fill(o, rng, from, has, ranks) &&
+		       oracle_legal(o, ranks, NULL);
+	moved = gen_chance(rng, 60) ? has : o->request->atom *
+		(1 + gen_pick(rng, has / o->request->atom));
+	sn = &o->topo->supernode[to];
+	for (i = 0; i < sn->n_nodes; i++)
+		gets += answer[sn->first_node + i];
+	return fill(o, rng, from, has - moved, ranks) &&
+	       fill(o, rng, to, gets + moved, ranks) &&
+	       oracle_legal(o, ranks, NULL);
+}
+
+static bool fail_case(const struct gen_case *c, const char *why)
+{
+	gen_print(stdout, c);
+	print_message("# %s\n", why);
+	return false;
+}
+
+static bool not_beaten(struct gen_case *c, struct oracle *o,
+		       const struct sn_placement *p, const uint32_t *answer,
+		       const uint32_t *rival)
+{
+	struct oracle_key mine, theirs;
+	char text[ORACLE_WHY];
+	uint32_t i;
+	int cmp;
+
+	oracle_key(o, answer, &mine);
+	oracle_key(o, rival, &theirs);
+	if (!p->exact)
+		mine.n = theirs.n = mine.n_firm;
+	cmp = oracle_key_cmp(&theirs, &mine);
+	if (!cmp && p->exact)
+		cmp = oracle_first_cmp(o, rival, answer);
+	if (cmp >= 0)
+		return true;
+	for (i = 0; i + 1 < mine.n && mine.v[i] == theirs.v[i];)
+		i++;
+	snprintf(text, sizeof(text), "a rival is better: number %u of the key "
+		 "is %" PRIu64 ", the engine's is %" PRIu64, i, theirs.v[i],
+		 mine.v[i]);
+	for (i = 0; i < o->topo->n_nodes; i++)
+		if (rival[i] != answer[i])
+			print_message("# %s: rival %u, engine %u\n",
+				      o->topo->node[i].name, rival[i],
+				      answer[i]);
+	return fail_case(c, text);
+}
+
+struct tally { uint64_t placed, exact, rivals, failed; };
+
+static bool judge_rivals(struct gen_case *c, struct oracle *o,
+			 struct gen_rng *rng, const struct sn_placement *p,
+			 const uint32_t *answer, struct tally *tally)
+{
+	uint32_t *rival = calloc(c->topo.n_nodes + 1, sizeof(*rival)), i;
+	bool ok = true;
+
+	assert_non_null(rival);
+	for (i = 0; i < 40 && ok; i++) {
+		if (!answer || i % 2 ? !rival_from_nothing(o, rng, rival) :
+				       !rival_of(o, rng, answer, rival))
+			continue;
+		tally->rivals++;
+		ok = answer ? not_beaten(c, o, p, answer, rival) :
+			      fail_case(c, "refused, but a rival is legal");
+	}
+	free(rival);
+	return ok;
+}
+
+static bool judge(struct gen_case *c, struct gen_rng *rng, struct tally *tally)
+{
+	uint32_t *answer = calloc(c->topo.n_nodes + 1, sizeof(*answer));
+	struct sn_placement p = { 0 }, again = { 0 };
+	char why[ORACLE_WHY];
+	struct sn_err err;
+	struct oracle o;
+	bool ok = true;
+	int rc;
+
+	assert_non_null(answer);
+	assert_int_equal(oracle_init(&o, &c->topo, &c->state, &c->request), 0);
+	rc = sn_place(&c->topo, &c->state, &c->request, &p, &err);
+	if (rc && rc != (c->request.exact_nodes > c->request.world /
+			 c->request.node_block ? -EINVAL : -ENOSPC))
+		ok = fail_case(c, err.text);
+	if (!rc && oracle_check_placement(&o, &p, answer, why))
+		ok = fail_case(c, why);
+	if (ok)
+		ok = judge_rivals(c, &o, rng, &p, rc ? NULL : answer, tally);
+	if (rc && !ok)
+		print_message("# it says: %s\n", err.text);
+	if (!rc) { /* the same state gives the same answer */
+		tally->placed++;
+		tally->exact += p.exact;
+		assert_int_equal(sn_place(&c->topo, &c->state, &c->request,
+					  &again, NULL), 0);
+		assert_int_equal(again.n_nodes, p.n_nodes);
+		assert_memory_equal(again.node, p.node,
+				    p.n_nodes * sizeof(*p.node));
+		sn_placement_done(&again);
+		sn_placement_done(&p);
+	}
+	oracle_done(&o);
+	free(answer);
+	return ok;
+}
+
+static uint64_t from_env(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static void no_rival_is_better(void **state)
+{
+	uint64_t seed = from_env("SN_BRUTE_SEED", 1);
+	uint64_t n = from_env("SN_BRUTE_CASES", 600) / 3, i;
+	uint64_t most = from_env("SN_BRUTE_FAILURES", 1);
+	struct tally tally = { 0 };
+
+	(void)state;
+	print_message("# %" PRIu64 " cases from SN_BRUTE_SEED=%" PRIu64 "\n", n,
+		      seed);
+	for (i = 0; i < n && tally.failed < most; i++) {
+		struct gen_rng rng = { .state = i };
+		struct gen_case c;
+
+		gen_case(&c, (seed << 32) + i, &large);
+		tally.failed += !judge(&c, &rng, &tally);
+		gen_done(&c);
+	}
+	print_message("# %" PRIu64 " of %" PRIu64 " were placed, %" PRIu64
+		      " exactly, %" PRIu64 " rivals\n", tally.placed, i,
+		      tally.exact, tally.rivals);
+	assert_int_equal(tally.failed, 0);
+	if (n >= 100) {
+		assert_true(tally.placed * 100 >= n * 30);
+		assert_true(tally.rivals > n);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_rival_is_better),
+	};
+
+	return cmocka_run_group_tests_name("place_large", tests, NULL, NULL);
+}
