@@ -81,7 +81,6 @@ static int check_state(const struct sn_topo *topo,
 static int run_pass(struct pl *p, struct sn_placement *ret, struct sn_err *err)
 {
 	struct pl_choice choice = { 0 };
-	struct sn_placement out = { 0 };
 	int rc;
 
 	rc = pl_prep(p);
@@ -90,12 +89,10 @@ static int run_pass(struct pl *p, struct sn_placement *ret, struct sn_err *err)
 	if (!rc)
 		rc = pl_choose(p, &choice);
 	if (!rc)
-		rc = pl_fill(p, &choice, &out);
-	out.exact = p->exact;
-	if (!rc)
-		*ret = out;
-	else
-		sn_placement_done(&out);
+		rc = pl_fill(p, &choice, ret);
+	ret->exact = p->exact;
+	if (rc)
+		sn_placement_done(ret);
 	if (rc == -ENOSPC)
 		rc = pl_reason(p, err);
 	else if (rc == -ENOMEM)
@@ -107,6 +104,23 @@ static int run_pass(struct pl *p, struct sn_placement *ret, struct sn_err *err)
 	free(choice.pick);
 	pl_done(p);
 	return rc;
+}
+
+/* The best placement of all is the best with so many nodes too if it has as
+ * many, which is the rule; only else it is searched for. */
+static int run_bound(struct pl *p, struct sn_placement *ret, struct sn_err *err)
+{
+	const struct pl fresh = *p;
+	uint32_t want = p->req->exact_nodes;
+	int rc;
+
+	rc = run_pass(p, ret, err);
+	if (rc || !want || ret->n_nodes == want)
+		return rc;
+	sn_placement_done(ret);
+	*p = fresh;
+	p->bound = want;
+	return run_pass(p, ret, err);
 }
 
 int sn_place(const struct sn_topo *topo, const struct sn_place_state *state,
@@ -128,7 +142,7 @@ int sn_place(const struct sn_topo *topo, const struct sn_place_state *state,
 			.late = pass == 1,
 		};
 
-		rc = run_pass(&p, ret, err);
+		rc = run_bound(&p, ret, err);
 		if (rc != -ENOSPC)
 			break;
 	}

@@ -129,7 +129,7 @@ static bool is_uniform(const struct pl *p, const struct pl_forest *f)
 		    p->sn[a->s].profile != p->sn[b->s].profile)
 			return false;
 	}
-	return !p->req->exact_nodes;
+	return !p->bound;
 }
 
 static int choose_k(struct pl *p, struct pl_forest *all,
@@ -146,7 +146,7 @@ static int choose_k(struct pl *p, struct pl_forest *all,
 	if (!rc)
 		rc = pl_steps(p, &f, k, slack, ret);
 	if (rc == -E2BIG) {
-		p->exact = p->exact && !slack && !p->req->exact_nodes &&
+		p->exact = p->exact && !slack && !p->bound &&
 			   f.ordered;
 		rc = pl_tree(p, &f, k, slack, ret);
 	}
@@ -185,11 +185,11 @@ int pl_choose(struct pl *p, struct pl_choice *ret)
 	k = fewest(p, &all, &r);
 	/* More than the fewest are looked at only for a number of nodes that
 	 * the fewest cannot give. */
-	most = p->req->exact_nodes ? all.n : k;
+	most = p->bound ? all.n : k;
 	if (most > p->atoms)
 		most = p->atoms;
-	if (p->req->exact_nodes && most > p->req->exact_nodes)
-		most = p->req->exact_nodes;
+	if (p->bound && most > p->bound)
+		most = p->bound;
 	rc = -ENOSPC;
 	for (; k && k <= most && rc == -ENOSPC; k++)
 		rc = choose_k(p, &all, &r, k, ret);

@@ -37,6 +37,8 @@ typedef unsigned __int128 pl_cost;
 
 /* One supernode's tables may take this much; else place_large.c serves it. */
 #define PL_LOCAL_BYTES (64u << 20)
+/* All profiles together may take so many steps; further ones are estimates. */
+#define PL_PROFILE_WORK (8 * (uint64_t)SN_PLACE_EXACT_WORK)
 
 /* A node that can host at least one node block. Kept per supernode, unit by
  * unit, so that a unit is a run. */
@@ -53,7 +55,7 @@ struct pl_item {
  * are the same. */
 struct pl_profile {
 	uint32_t atoms; /* the most */
-	uint32_t q; /* exact_nodes: the most nodes; else 0 */
+	uint32_t q; /* the most nodes if p->bound, else 0 */
 	pl_cost *cost; /* [(atoms + 1) * (q + 1)], PL_INF: cannot be */
 	const struct pl_item *item; /* of the first supernode that has it */
 	uint32_t n_items, q_max;
@@ -65,7 +67,7 @@ struct pl_supernode {
 	struct pl_item *item;
 	uint32_t n_items;
 	bool ordered; /* items are in topology order */
-	bool large; /* beyond PL_LOCAL_BYTES: no profile */
+	bool large; /* its tables would be: no profile, place_large.c */
 	bool forced; /* has a required node */
 	uint32_t n_must;
 	uint32_t q_max; /* most nodes the pool allows; UINT32_MAX: no limit */
@@ -82,6 +84,7 @@ struct pl {
 	const struct sn_place_state *state;
 	const struct sn_place_request *req;
 	bool late; /* second pass */
+	uint32_t bound; /* exactly so many nodes are searched for; 0: any */
 	uint32_t atoms; /* wanted */
 	uint32_t per_atom; /* node blocks of an atom */
 	uint32_t per_unit; /* node blocks of a unit block */
@@ -102,7 +105,7 @@ struct pl {
 struct pl_pick {
 	uint32_t s;
 	uint32_t atoms;
-	uint32_t nodes; /* exact_nodes: how many; else 0 */
+	uint32_t nodes; /* how many if p->bound, else 0 */
 };
 
 struct pl_choice {
@@ -145,7 +148,7 @@ int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 		   bool *used);
 
 /* place_large.c */
-uint32_t pl_large_cap(const struct pl *p, uint32_t s);
+int pl_large_cap(struct pl *p, uint32_t s);
 int pl_large_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 		   bool *used);
 pl_cost pl_large_cost(const struct pl *p, uint32_t s, uint32_t atoms);
@@ -158,7 +161,7 @@ static inline pl_cost pl_cost_of(const struct pl *p, uint32_t s,
 {
 	const struct pl_supernode *sn = &p->sn[s];
 
-	if (sn->large || !sn->profile)
+	if (!sn->profile)
 		return pl_large_cost(p, s, atoms);
 	return sn->profile->cost[(size_t)atoms * (sn->profile->q + 1) + q];
 }

@@ -1,9 +1,295 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * place_large.c - a supernode too large for place_table.c: by greedy choice.
+ *
+ * Units with the most unit blocks first, which gives the fewest units; in each,
+ * the nodes that hold most first, the cheaper ones of equals, and the smallest
+ * that does as the last one. Without units that is the fewest nodes, and the
+ * least weight unless nodes that hold less, but weigh less too, could stand in;
+ * with units there is at most one node more than needed in each unit used.
+ */
 #include "config.h"
+
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "topology/place_internal.h"
-uint32_t pl_large_cap(const struct pl *p, uint32_t s) { (void)p; (void)s; return 0; }
+
+struct node {
+	const struct pl_item *item;
+	uint32_t cap; /* at most m */
+	bool aside; /* to be a spare */
+};
+
+struct group { /* a unit, or all nodes */
+	uint32_t first, n;
+	uint32_t blocks; /* unit blocks */
+	bool must;
+};
+
+struct large {
+	const struct pl *p;
+	const struct pl_supernode *sn;
+	struct node *node, *by_cost;
+	struct group *group;
+	uint32_t n_groups;
+	bool *used; /* by item */
+};
+
+static int by_size(const void *a, const void *b)
+{
+	const struct node *x = a, *y = b;
+
+	if (x->item->must != y->item->must)
+		return x->item->must ? -1 : 1;
+	if (x->cap != y->cap)
+		return x->cap > y->cap ? -1 : 1;
+	if (x->item->cost != y->item->cost)
+		return x->item->cost < y->item->cost ? -1 : 1;
+	return x->item->node < y->item->node ? -1 : 1;
+}
+
+static int by_cost(const void *a, const void *b)
+{
+	const struct node *x = a, *y = b;
+
+	if (x->item->cost != y->item->cost)
+		return x->item->cost > y->item->cost ? -1 : 1;
+	return x->item->node > y->item->node ? -1 : 1;
+}
+
+static int by_blocks(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	if (x->must != y->must)
+		return x->must ? -1 : 1;
+	if (x->blocks != y->blocks)
+		return x->blocks > y->blocks ? -1 : 1;
+	return x->first < y->first ? -1 : 1;
+}
+
+/* Set the dearest of the nodes that hold m aside as spares. */
+static bool set_aside(struct large *l, uint32_t m)
+{
+	uint32_t left = l->p->req->spares, n = l->sn->n_items, k = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const struct pl_item *it = &l->sn->item[i];
+
+		l->node[i] = (struct node){
+			.item = it, .cap = it->cap < m ? it->cap : m,
+		};
+		if (left && it->cap >= m && !it->must)
+			l->by_cost[k++] = l->node[i];
+	}
+	if (k < left)
+		return false;
+	if (left)
+		qsort(l->by_cost, k, sizeof(*l->by_cost), by_cost);
+	for (uint32_t i = 0; i < left; i++)
+		l->node[l->by_cost[i].item - l->sn->item].aside = true;
+	return true;
+}
+
+static void find_groups(struct large *l)
+{
+	bool units = l->p->unit_cost || l->p->per_unit > 1;
+	uint32_t n = 0, blocks = 0;
+	struct group *g = NULL;
+
+	l->n_groups = 0;
+	for (uint32_t i = 0; i < l->sn->n_items; i++) {
+		struct node node = l->node[i];
+
+		if (!g) {
+			g = &l->group[l->n_groups++];
+			*g = (struct group){ .first = n };
+			blocks = 0;
+		}
+		if (!node.aside) {
+			l->node[n++] = node;
+			g->n++;
+			blocks += node.cap;
+			g->blocks = blocks / l->p->per_unit;
+			g->must |= node.item->must;
+		}
+		if (units && node.item->last)
+			g = NULL;
+	}
+	for (uint32_t i = 0; i < l->n_groups; i++)
+		qsort(l->node + l->group[i].first, l->group[i].n,
+		      sizeof(*l->node), by_size);
+	qsort(l->group, l->n_groups, sizeof(*l->group), by_blocks);
+}
+
+static void use(struct large *l, const struct node *node, uint32_t *count)
+{
+	bool *used = &l->used[node->item - l->sn->item];
+
+	*count += !*used;
+	*used = true;
+}
+
+/* Use nodes of a group for so many node blocks; 0 leaves it alone. */
+static void fill_group(struct large *l, const struct group *g, uint32_t want,
+		       uint32_t *count)
+{
+	const struct node *node = l->node + g->first;
+	uint32_t i, last;
+
+	for (i = 0; i < g->n; i++) {
+		if (!node[i].item->must && node[i].cap >= want)
+			break;
+		if (!want && !node[i].item->must)
+			return;
+		use(l, &node[i], count);
+		want -= node[i].cap < want ? node[i].cap : want;
+	}
+	if (i == g->n || !want)
+		return;
+	/* Of those that do for the rest the smallest, the first of equals. */
+	for (last = i; i < g->n && node[i].cap >= want; i++)
+		if (node[i].cap < node[last].cap)
+			last = i;
+	use(l, &node[last], count);
+}
+
+/* More nodes than are needed, each with a block of its own. */
+static void use_more(struct large *l, uint32_t want, uint32_t *count)
+{
+	uint32_t n = 0;
+
+	for (uint32_t g = 0; g < l->n_groups; g++)
+		n += l->group[g].n;
+	for (uint32_t i = 0; i < n && *count < want; i++)
+		if (l->p->per_unit == 1)
+			use(l, &l->node[i], count);
+}
+
+static bool try_m(struct large *l, uint32_t atoms, uint32_t nodes, uint32_t m)
+{
+	uint32_t left = atoms * (l->p->per_atom / l->p->per_unit), count = 0;
+
+	memset(l->used, 0, l->sn->n_items);
+	if (!set_aside(l, m))
+		return false;
+	find_groups(l);
+	for (uint32_t i = 0; i < l->n_groups; i++) {
+		struct group *g = &l->group[i];
+		uint32_t take = g->blocks < left ? g->blocks : left;
+
+		if (g->must && !take)
+			return false;
+		fill_group(l, g, take * l->p->per_unit, &count);
+		left -= take;
+	}
+	if (nodes)
+		use_more(l, nodes, &count);
+	return !left && count <= l->sn->q_max &&
+	       count <= atoms * l->p->per_atom && (!nodes || count == nodes);
+}
+
+static int try_all(const struct pl *p, uint32_t s, uint32_t atoms,
+		   uint32_t nodes, bool *used, bool *ret)
+{
+	const struct pl_supernode *sn = &p->sn[s];
+	struct large l = { .p = p, .sn = sn, .used = used };
+	uint32_t m = 0, low;
+
+	l.node = pl_alloc(sn->n_items, sizeof(*l.node));
+	l.by_cost = pl_alloc(sn->n_items, sizeof(*l.by_cost));
+	l.group = pl_alloc(sn->n_items, sizeof(*l.group));
+	*ret = false;
+	for (uint32_t i = 0; i < sn->n_items; i++)
+		if (sn->item[i].cap > m)
+			m = sn->item[i].cap;
+	low = p->req->spares ? 1 : m;
+	if (l.node && l.by_cost && l.group)
+		for (; !*ret && m >= low && m; m--)
+			*ret = try_m(&l, atoms, nodes, m);
+	free(l.node);
+	free(l.by_cost);
+	free(l.group);
+	return l.node && l.by_cost && l.group ? 0 : -ENOMEM;
+}
+
 int pl_large_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
-		   bool *used) { (void)p; (void)s; (void)atoms; (void)nodes; (void)used; return -EINVAL; }
-pl_cost pl_large_cost(const struct pl *p, uint32_t s, uint32_t atoms) { (void)p; (void)s; (void)atoms; return 0; }
-int pl_large_spread(struct pl *p, struct pl_choice *c) { (void)p; (void)c; return -EINVAL; }
+		   bool *used)
+{
+	bool found;
+	int rc = try_all(p, s, atoms, nodes, used, &found);
+
+	p->exact = false;
+	return rc ? rc : found ? 0 : -ENOSPC;
+}
+
+/* The most atoms that the choice above finds nodes for, up to sn->cap. */
+int pl_large_cap(struct pl *p, uint32_t s)
+{
+	struct pl_supernode *sn = &p->sn[s];
+	bool *used = pl_alloc(sn->n_items, sizeof(*used)), found;
+	uint32_t low = 0, high = sn->cap, mid = high;
+	int rc = used ? 0 : -ENOMEM;
+
+	while (!rc && low < high) {
+		rc = try_all(p, s, mid, 0, used, &found);
+		if (found)
+			low = mid;
+		else
+			high = mid - 1;
+		mid = low + (high - low + 1) / 2;
+	}
+	sn->cap = low;
+	sn->min = sn->n_must ? (sn->n_must + p->per_atom - 1) / p->per_atom : 1;
+	if (sn->min > sn->cap)
+		sn->cap = 0;
+	free(used);
+	return rc;
+}
+
+/* An estimate: as many of the nodes as of the atoms. */
+pl_cost pl_large_cost(const struct pl *p, uint32_t s, uint32_t atoms)
+{
+	const struct pl_supernode *sn = &p->sn[s];
+	uint64_t n = (uint64_t)atoms * sn->n_items;
+
+	return (pl_cost)((n + sn->cap - 1) / sn->cap) << p->shift_nodes;
+}
+
+/* How many nodes each chosen supernode uses, if all shall use a number that
+ * is too large for tables: the fewest, then more in the earlier ones. */
+int pl_large_spread(struct pl *p, struct pl_choice *c)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct pl_profile *f = p->sn[c->pick[i].s].profile;
+		const pl_cost *cost;
+		uint32_t q = 1;
+
+		if (!f)
+			return -ENOSPC;
+		cost = f->cost + (size_t)c->pick[i].atoms * (f->q + 1);
+		while (q <= f->q && cost[q] >= PL_INF)
+			q++;
+		if (q > f->q)
+			return -ENOSPC;
+		c->pick[i].nodes = q;
+		sum += q;
+	}
+	for (uint32_t i = 0; i < c->n; i++) {
+		const struct pl_profile *f = p->sn[c->pick[i].s].profile;
+		const pl_cost *cost = f->cost +
+				      (size_t)c->pick[i].atoms * (f->q + 1);
+		uint32_t q = c->pick[i].nodes, best = q;
+
+		while (q < f->q && sum - best + q + 1 <= p->bound)
+			if (cost[++q] < PL_INF)
+				best = q;
+		sum += best - c->pick[i].nodes;
+		c->pick[i].nodes = best;
+	}
+	return sum == p->bound ? 0 : -ENOSPC;
+}

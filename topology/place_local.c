@@ -36,14 +36,14 @@ static void table_for(const struct pl *p, uint32_t s, uint32_t atoms,
 		.o = p->unit_cost != 0,
 		.per_unit = p->per_unit,
 		.m = largest(sn->item, sn->n_items),
-		.assign = p->req->exact_nodes || sn->n_must,
+		.assign = p->bound || sn->n_must,
 		.unit_cost = p->unit_cost,
 	};
 	if (sn->q_max < sn->n_items)
 		q = sn->q_max;
-	if (p->req->exact_nodes) {
-		if (p->req->exact_nodes < q)
-			q = p->req->exact_nodes;
+	if (p->bound) {
+		if (p->bound < q)
+			q = p->bound;
 		if (sn->n_items < q)
 			q = sn->n_items;
 	}
@@ -120,7 +120,7 @@ static pl_cost answer(const struct pl *p, const struct pl_table *t, uint32_t a,
 	uint32_t z = a * p->per_atom;
 	pl_cost best = PL_INF;
 
-	if (p->req->exact_nodes)
+	if (p->bound)
 		return pl_table_cost(t, z, q);
 	for (q = 0; q <= t->q; q++) {
 		pl_cost c = pl_table_cost(t, z, q);
@@ -137,7 +137,7 @@ static int make_profile(struct pl *p, uint32_t s, const struct pl_table *first,
 	struct pl_supernode *sn = &p->sn[s];
 	struct pl_table t = *first;
 	struct pl_profile *f = pl_alloc(1, sizeof(*f));
-	uint32_t width = p->req->exact_nodes ? t.q + 1 : 1;
+	uint32_t width = p->bound ? t.q + 1 : 1;
 	size_t n = (size_t)(atoms + 1) * width;
 
 	t.row = pl_alloc(2 * t.size, sizeof(*t.row));
@@ -173,7 +173,15 @@ static int make_profile(struct pl *p, uint32_t s, const struct pl_table *first,
 	return 0;
 }
 
-/* Find or make the profile of s. Sets sn->large instead if it is too large. */
+static bool is_large(const struct pl *p, const struct pl_table *t)
+{
+	return (t->n + 1) * (pl_cost)t->size * sizeof(*t->row) >
+		       PL_LOCAL_BYTES ||
+	       table_steps(p, t) > SN_PLACE_EXACT_WORK;
+}
+
+/* Find or make the profile of s. Leaves it out, and costs to an estimate, if it
+ * is too large or all of them have taken too long. */
 int pl_local_profile(struct pl *p, uint32_t s)
 {
 	struct pl_supernode *sn = &p->sn[s];
@@ -187,8 +195,7 @@ int pl_local_profile(struct pl *p, uint32_t s)
 		return 0;
 	atoms = plain_atoms(p, sn);
 	table_for(p, s, atoms, &t);
-	if ((t.n + 1) * (pl_cost)t.size * sizeof(*t.row) > PL_LOCAL_BYTES ||
-	    table_steps(p, &t) > SN_PLACE_EXACT_WORK) {
+	if (is_large(p, &t)) {
 		sn->large = true;
 		p->exact = false;
 		return 0;
@@ -206,6 +213,10 @@ int pl_local_profile(struct pl *p, uint32_t s)
 	for (f = *head; f; f = f->next)
 		if (f->hash == hash && same_items(sn, f))
 			break;
+	if (!f && p->work > PL_PROFILE_WORK) {
+		p->exact = false;
+		return 0;
+	}
 	if (!f) {
 		rc = make_profile(p, s, &t, atoms, &f);
 		if (rc)
@@ -216,6 +227,29 @@ int pl_local_profile(struct pl *p, uint32_t s)
 	}
 	sn->profile = f;
 	return 0;
+}
+
+/* Without units and bounds: all that nodes hold, none more than m, less the
+ * spares' m. */
+static uint32_t spared_atoms(const struct pl *p, const struct pl_supernode *sn)
+{
+	uint64_t most = 0;
+
+	for (uint32_t m = largest(sn->item, sn->n_items); m; m--) {
+		uint64_t sum = 0, big = 0;
+
+		for (uint32_t i = 0; i < sn->n_items; i++) {
+			big += sn->item[i].cap >= m;
+			sum += sn->item[i].cap < m ? sn->item[i].cap : m;
+		}
+		if (big < p->req->spares)
+			continue;
+		sum -= (uint64_t)m * p->req->spares;
+		if (sum > most)
+			most = sum;
+	}
+	most /= p->per_atom;
+	return most < sn->cap ? (uint32_t)most : sn->cap;
 }
 
 static void caps_from_profile(struct pl_supernode *sn)
@@ -245,11 +279,16 @@ int pl_local_caps(struct pl *p)
 		if (sn->pool_atoms < sn->cap)
 			sn->cap = sn->pool_atoms;
 		if (!sn->cap || (!p->req->spares && !sn->n_must &&
-				 !p->req->exact_nodes &&
+				 !p->bound &&
 				 sn->q_max >= sn->n_items))
 			continue;
 		if (!sn->q_max || p->req->spares >= sn->n_items) {
 			sn->cap = 0;
+			continue;
+		}
+		if (!sn->n_must && !p->bound && sn->q_max >= sn->n_items &&
+		    p->per_unit == 1) {
+			sn->cap = spared_atoms(p, sn);
 			continue;
 		}
 		rc = pl_local_profile(p, s);
@@ -258,7 +297,9 @@ int pl_local_caps(struct pl *p)
 		if (sn->profile)
 			caps_from_profile(sn);
 		else
-			sn->cap = pl_large_cap(p, s);
+			rc = pl_large_cap(p, s);
+		if (rc)
+			return rc;
 	}
 	return 0;
 }
@@ -283,8 +324,8 @@ static bool is_smaller(const bool *a, const bool *b, uint32_t n)
 	return false;
 }
 
-/* The smallest list, in the order of the items, that costs what is wanted.
- * only_test: no list, just whether there is one. */
+/* The smallest list, in the order of the items, of the cheapest. only_test: no
+ * list, just whether one costs what is wanted. */
 static int search_lists(struct search *s, bool only_test)
 {
 	bool *t;
@@ -295,7 +336,9 @@ static int search_lists(struct search *s, bool only_test)
 		pl_table_solve(&s->t);
 		s->p->work += s->t.n * s->t.size;
 		for (uint32_t q = s->q_low; q <= s->q_high; q++) {
-			if (pl_table_cost(&s->t, s->z, q) != s->want)
+			pl_cost cost = pl_table_cost(&s->t, s->z, q);
+
+			if (cost >= PL_INF || cost > s->want)
 				continue;
 			if (only_test) {
 				s->found = true;
@@ -304,9 +347,11 @@ static int search_lists(struct search *s, bool only_test)
 			rc = pl_table_walk(&s->t, s->z, q, s->used);
 			if (rc)
 				return rc;
-			if (s->found && !is_smaller(s->used, s->best, s->t.n))
+			if (s->found && cost == s->want &&
+			    !is_smaller(s->used, s->best, s->t.n))
 				continue;
 			s->found = true;
+			s->want = cost;
 			t = s->used;
 			s->used = s->best;
 			s->best = t;
@@ -356,13 +401,14 @@ static int find_nodes(struct search *s, const struct pl_supernode *sn)
 {
 	struct pl_table *t = &s->t;
 	uint64_t all = (uint64_t)t->n * t->n * t->size * s->m_high;
+	int rc = search_lists(s, false);
 
-	if (sn->ordered)
-		return search_lists(s, false);
+	if (rc || sn->ordered || !s->found)
+		return rc;
 	if (all <= 4 * (uint64_t)SN_PLACE_EXACT_WORK)
 		return search_by_node(s);
 	s->p->exact = false;
-	return search_lists(s, false);
+	return 0;
 }
 
 int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
@@ -372,22 +418,19 @@ int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 	struct search w = { .p = p };
 	int rc;
 
-	rc = pl_local_profile(p, s);
-	if (rc)
-		return rc;
-	if (sn->large)
-		return pl_large_nodes(p, s, atoms, nodes, used);
 	table_for(p, s, atoms, &w.t);
+	if (is_large(p, &w.t))
+		return pl_large_nodes(p, s, atoms, nodes, used);
 	w.t.keep = true;
 	w.z = w.t.z;
 	w.q_low = w.q_high = nodes;
-	if (!p->req->exact_nodes) {
+	if (!p->bound) {
 		w.q_low = 0;
 		w.q_high = w.t.q;
 	}
 	w.m_high = w.t.m;
 	w.m_low = w.t.j ? 1 : w.t.m;
-	w.want = pl_cost_of(p, s, atoms, nodes);
+	w.want = PL_INF;
 	w.t.row = malloc((w.t.n + 1) * w.t.size * sizeof(*w.t.row));
 	w.item = pl_alloc(w.t.n, sizeof(*w.item));
 	w.used = pl_alloc(w.t.n, sizeof(*w.used));

@@ -203,7 +203,7 @@ static int share_nodes(const struct table *t)
 
 static int by_table(struct pl *p, struct pl_choice *c, uint64_t gaps)
 {
-	struct table t = { .p = p, .c = c, .nodes = p->req->exact_nodes };
+	struct table t = { .p = p, .c = c, .nodes = p->bound };
 	uint64_t most = gaps, steps;
 	int rc = 0;
 
@@ -293,11 +293,11 @@ int pl_split(struct pl *p, struct pl_choice *c)
 		gaps += c->pick[i].atoms;
 	}
 	gaps -= p->atoms;
-	if (!gaps && !p->req->exact_nodes)
+	if (!gaps && !p->bound)
 		return 0;
 	rc = by_table(p, c, gaps);
 	if (rc != -E2BIG)
 		return rc;
 	by_savings(p, c, gaps);
-	return p->req->exact_nodes ? pl_large_spread(p, c) : 0;
+	return p->bound ? pl_large_spread(p, c) : 0;
 }

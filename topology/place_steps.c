@@ -449,7 +449,7 @@ int pl_steps(struct pl *p, struct pl_forest *f, uint32_t k, uint64_t slack,
 	     struct pl_choice *ret)
 {
 	struct table t = {
-		.p = p, .f = f, .k = k, .nodes = p->req->exact_nodes,
+		.p = p, .f = f, .k = k, .nodes = p->bound,
 		.o = f->levels,
 	};
 	pl_cost want;
