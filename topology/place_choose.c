@@ -60,6 +60,37 @@ static uint32_t fewest(const struct pl *p, const struct pl_forest *f,
 	return sum < p->atoms || r->min > p->atoms ? 0 : k;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x > y ? -1 : x < y;
+}
+
+/* Not fewer than k that have as many nodes as are asked for. UINT32_MAX: all
+ * together do not; 0: out of memory. */
+static uint32_t fewest_by_nodes(const struct pl *p, uint32_t k)
+{
+	uint32_t n = p->topo->n_supernodes, *nodes = pl_alloc(n, sizeof(*nodes));
+	uint32_t ret = UINT32_MAX;
+	uint64_t sum = 0;
+
+	if (!nodes)
+		return 0;
+	for (uint32_t s = 0; s < n; s++)
+		if (p->sn[s].cap)
+			nodes[s] = p->sn[s].n_items < p->sn[s].q_max ?
+				   p->sn[s].n_items : p->sn[s].q_max;
+	qsort(nodes, n, sizeof(*nodes), by_number);
+	for (uint32_t i = 0; i < n && ret == UINT32_MAX; i++) {
+		sum += nodes[i];
+		if (sum >= p->bound)
+			ret = i + 1 > k ? i + 1 : k;
+	}
+	free(nodes);
+	return ret;
+}
+
 /* Keep the leaves that a choice of k can use, with what they lose. */
 static uint64_t set_losses(const struct pl *p, struct pl_forest *f,
 			   const struct ranking *r, uint32_t k)
@@ -115,8 +146,8 @@ static int sift(struct pl *p, const struct pl_forest *all,
 	return pl_forest_build(ret, p->topo);
 }
 
-/* All in question host the same at the same cost: then how the atoms are split
- * makes no difference to which are best, as if all were full. */
+/* All in question host the same at the same cost: then it makes no difference
+ * to how atoms and nodes are split which of them are used. */
 static bool is_uniform(const struct pl *p, const struct pl_forest *f)
 {
 	const struct pl_leaf *a = f->leaf;
@@ -129,7 +160,7 @@ static bool is_uniform(const struct pl *p, const struct pl_forest *f)
 		    p->sn[a->s].profile != p->sn[b->s].profile)
 			return false;
 	}
-	return !p->bound;
+	return true;
 }
 
 static int choose_k(struct pl *p, struct pl_forest *all,
@@ -137,17 +168,18 @@ static int choose_k(struct pl *p, struct pl_forest *all,
 {
 	uint64_t slack = set_losses(p, all, r, k);
 	struct pl_forest f;
+	bool uniform;
 	int rc;
 
 	ret->n = k;
 	rc = sift(p, all, &f);
-	if (!rc && is_uniform(p, &f))
+	uniform = !rc && is_uniform(p, &f);
+	if (uniform)
 		slack = 0;
 	if (!rc)
-		rc = pl_steps(p, &f, k, slack, ret);
+		rc = pl_steps(p, &f, k, slack, uniform, ret);
 	if (rc == -E2BIG) {
-		p->exact = p->exact && !slack && !p->bound &&
-			   f.ordered;
+		p->exact = false;
 		rc = pl_tree(p, &f, k, slack, ret);
 	}
 	pl_forest_done(&f);
@@ -190,9 +222,21 @@ int pl_choose(struct pl *p, struct pl_choice *ret)
 		most = p->atoms;
 	if (p->bound && most > p->bound)
 		most = p->bound;
+	if (k && p->bound) {
+		k = fewest_by_nodes(p, k);
+		if (!k) {
+			rc = -ENOMEM;
+			goto out;
+		}
+	}
 	rc = -ENOSPC;
-	for (; k && k <= most && rc == -ENOSPC; k++)
+	for (; k && k <= most && rc == -ENOSPC; k++) {
+		if (p->work > PL_PROFILE_WORK && p->bound) {
+			p->exact = false;
+			break;
+		}
 		rc = choose_k(p, &all, &r, k, ret);
+	}
 out:
 	pl_forest_done(&all);
 	free(r.order);

@@ -203,9 +203,10 @@ void pl_forest_done(struct pl_forest *f);
 void pl_forest_costs(struct pl *p, const struct pl_forest *f, uint32_t k,
 		     unsigned top, pl_cost *open);
 
-/* place_steps.c: -ENOSPC there is none, -E2BIG the table is too large. */
+/* place_steps.c: -ENOSPC there is none, -E2BIG the table is too large.
+ * uniform: what they host, and at which cost, does not tell them apart. */
 int pl_steps(struct pl *p, struct pl_forest *f, uint32_t k, uint64_t slack,
-	     struct pl_choice *ret);
+	     bool uniform, struct pl_choice *ret);
 
 /* place_tree.c */
 int pl_tree(struct pl *p, const struct pl_forest *f, uint32_t k,

@@ -258,38 +258,110 @@ pl_cost pl_large_cost(const struct pl *p, uint32_t s, uint32_t atoms)
 	return (pl_cost)((n + sn->cap - 1) / sn->cap) << p->shift_nodes;
 }
 
-/* How many nodes each chosen supernode uses, if all shall use a number that
- * is too large for tables: the fewest, then more in the earlier ones. */
+struct span { /* how many nodes a supernode can use for its atoms */
+	uint32_t least, most;
+};
+
+static bool find_span(const struct pl *p, const struct pl_pick *pick,
+		      uint32_t atoms, struct span *ret)
+{
+	const struct pl_supernode *sn = &p->sn[pick->s];
+	const struct pl_profile *f = sn->profile;
+	const pl_cost *cost;
+	uint32_t q, n;
+
+	if (!f || atoms < sn->min || atoms > sn->cap)
+		return false;
+	cost = f->cost + (size_t)atoms * (f->q + 1);
+	for (q = 1; q <= f->q && cost[q] >= PL_INF; q++)
+		;
+	for (n = f->q; n && cost[n] >= PL_INF; n--)
+		;
+	*ret = (struct span){ q, n };
+	return q <= n;
+}
+
+/* How much nearer to the bound one atom more or less in a pick gets. */
+static int gain(const struct pl *p, const struct pl_pick *pick, int more,
+		bool want_more_nodes)
+{
+	struct span now, then;
+
+	if (!find_span(p, pick, pick->atoms, &now) ||
+	    !find_span(p, pick, pick->atoms + (uint32_t)more, &then))
+		return -2 * SN_CARDS_MAX * 1024;
+	return want_more_nodes ? (int)then.most - (int)now.most :
+				 (int)now.least - (int)then.least;
+}
+
+/* Move an atom where it gets nearer. False: none does. */
+static bool move_atom(struct pl *p, struct pl_choice *c, bool want_more_nodes)
+{
+	struct pl_pick *from = NULL, *to = NULL;
+	int best_from = 0, best_to = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		int less = gain(p, &c->pick[i], -1, want_more_nodes);
+		int more = gain(p, &c->pick[i], 1, want_more_nodes);
+
+		if (!from || less > best_from) {
+			from = &c->pick[i];
+			best_from = less;
+		}
+		if (!to || more > best_to) {
+			to = &c->pick[i];
+			best_to = more;
+		}
+	}
+	if (!from || from == to || best_from + best_to <= 0)
+		return false;
+	from->atoms--;
+	to->atoms++;
+	return true;
+}
+
+/* Take the fewest nodes everywhere, then more in the earlier ones. */
+static bool take_nodes(struct pl *p, struct pl_choice *c, uint64_t least)
+{
+	uint64_t left = p->bound - least;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		struct pl_pick *pick = &c->pick[i];
+		const struct pl_profile *f = p->sn[pick->s].profile;
+		const pl_cost *cost = f->cost +
+				      (size_t)pick->atoms * (f->q + 1);
+		struct span span;
+
+		find_span(p, pick, pick->atoms, &span);
+		pick->nodes = span.least;
+		for (uint32_t q = span.least + 1;
+		     q <= span.most && q - span.least <= left; q++)
+			if (cost[q] < PL_INF)
+				pick->nodes = q;
+		left -= pick->nodes - span.least;
+	}
+	return !left;
+}
+
+/* How many nodes each chosen supernode uses, where that is too much for
+ * tables; atoms are moved for it. */
 int pl_large_spread(struct pl *p, struct pl_choice *c)
 {
-	uint64_t sum = 0;
+	uint64_t moves = 64 + SN_PLACE_EXACT_WORK / (c->n + 1) / 64;
 
-	for (uint32_t i = 0; i < c->n; i++) {
-		const struct pl_profile *f = p->sn[c->pick[i].s].profile;
-		const pl_cost *cost;
-		uint32_t q = 1;
+	for (;;) {
+		uint64_t least = 0, most = 0;
+		struct span span;
 
-		if (!f)
+		for (uint32_t i = 0; i < c->n; i++) {
+			if (!find_span(p, &c->pick[i], c->pick[i].atoms, &span))
+				return -ENOSPC;
+			least += span.least;
+			most += span.most;
+		}
+		if (least <= p->bound && p->bound <= most)
+			return take_nodes(p, c, least) ? 0 : -ENOSPC;
+		if (!moves-- || !move_atom(p, c, most < p->bound))
 			return -ENOSPC;
-		cost = f->cost + (size_t)c->pick[i].atoms * (f->q + 1);
-		while (q <= f->q && cost[q] >= PL_INF)
-			q++;
-		if (q > f->q)
-			return -ENOSPC;
-		c->pick[i].nodes = q;
-		sum += q;
 	}
-	for (uint32_t i = 0; i < c->n; i++) {
-		const struct pl_profile *f = p->sn[c->pick[i].s].profile;
-		const pl_cost *cost = f->cost +
-				      (size_t)c->pick[i].atoms * (f->q + 1);
-		uint32_t q = c->pick[i].nodes, best = q;
-
-		while (q < f->q && sum - best + q + 1 <= p->bound)
-			if (cost[++q] < PL_INF)
-				best = q;
-		sum += best - c->pick[i].nodes;
-		c->pick[i].nodes = best;
-	}
-	return sum == p->bound ? 0 : -ENOSPC;
 }

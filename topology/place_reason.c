@@ -251,8 +251,10 @@ int pl_reason(const struct pl *p, struct sn_err *err)
 	if (t.room < p->atoms)
 		add(&out, ", room for %llu", (unsigned long long)t.room);
 	else if (p->req->exact_nodes)
-		add(&out, " on exactly %u node%s, which no choice of nodes gives",
-		    p->req->exact_nodes, s_of(p->req->exact_nodes));
+		add(&out, " on exactly %u node%s, %s", p->req->exact_nodes,
+		    s_of(p->req->exact_nodes),
+		    p->exact ? "which no choice of nodes gives" :
+			       "for which no choice was found in a limited search");
 	say_best(p, &t, &out);
 	say_required_supernodes(p, &out);
 	say_obstacles(p, &t, &out);

@@ -34,6 +34,7 @@ struct table {
 	 * host) and nodes; and a scratch of [width + 1][nodes + 1]. */
 	pl_cost *use, *best_use;
 	uint32_t gaps, most; /* greatest values */
+	bool uniform;
 };
 
 static size_t at(const struct table *t, uint32_t k, uint32_t loss, uint32_t q,
@@ -82,7 +83,9 @@ static void set_use(struct table *t, uint32_t i)
 	for (uint32_t gap = 0; gap <= t->gaps; gap++)
 		for (uint32_t q = 0; q <= t->most; q++, to++) {
 			*to = PL_INF;
-			if (!q == !t->nodes)
+			if (t->uniform)
+				*to = 0;
+			else if (!q == !t->nodes)
 				*to = pl_cost_of(t->p, leaf->s,
 						 leaf->cap - gap, q);
 			if (*to < PL_INF)
@@ -444,13 +447,12 @@ static bool costs_fit(const struct table *t)
 	return t->p->cost_bits + (uint64_t)bits * t->f->levels <= 126;
 }
 
-/* -ENOSPC there is none, -E2BIG the table is too large. */
 int pl_steps(struct pl *p, struct pl_forest *f, uint32_t k, uint64_t slack,
-	     struct pl_choice *ret)
+	     bool uniform, struct pl_choice *ret)
 {
 	struct table t = {
-		.p = p, .f = f, .k = k, .nodes = p->bound,
-		.o = f->levels,
+		.p = p, .f = f, .k = k, .nodes = uniform ? 0 : p->bound,
+		.o = f->levels, .uniform = uniform,
 	};
 	pl_cost want;
 	uint64_t steps;
