@@ -21,6 +21,16 @@ static unsigned int line_of(const char *text, size_t at)
 	return line;
 }
 
+/* The first place from i on that is no white space. The text need not end in a
+ * NUL, so no function of strings will do. */
+static size_t skip_space(const char *text, size_t len, size_t i)
+{
+	while (i < len && (text[i] == ' ' || text[i] == '\t' ||
+			   text[i] == '\r' || text[i] == '\n'))
+		i++;
+	return i;
+}
+
 /* The end of the string that begins at text[i], which is a '"'. */
 static size_t string_end(const char *text, size_t len, size_t i)
 {
@@ -57,9 +67,7 @@ static int refuse_double_keys(const char *text, size_t len, const char *file,
 		if (text[i] != '"')
 			continue;
 		end = string_end(text, len, i);
-		after = end + 1;
-		while (after < len && strchr(" \t\r\n", text[after]))
-			after++;
+		after = skip_space(text, len, end + 1);
 		/* Longer keys are unknown ones, or hostlists of a size that
 		 * the overlap check of their reader sees. */
 		if (after < len && text[after] == ':' && seen[depth] &&
@@ -116,7 +124,7 @@ int snctl_json_parse(const char *text, size_t len, const char *file,
 		return sn_err_set(err, -EINVAL,
 				  "%s:%u: holds a NUL byte; this is a binary file, not JSON",
 				  file, line_of(text, (size_t)(nul - text)));
-	if (strspn(text, " \t\r\n") >= len)
+	if (skip_space(text, len, 0) == len)
 		return sn_err_set(err, -EINVAL,
 				  "%s: is empty; at least {} is needed", file);
 	if (len >= INT_MAX)
@@ -125,16 +133,21 @@ int snctl_json_parse(const char *text, size_t len, const char *file,
 	if (!tok)
 		return sn_err_set(err, -ENOMEM, "%s: no memory", file);
 	json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
-	/* With its NUL, so that a document of only a number would end too. */
-	root = json_tokener_parse_ex(tok, text, (int)len + 1);
+	root = json_tokener_parse_ex(tok, text, (int)len);
 	code = json_tokener_get_error(tok);
 	end = json_tokener_get_parse_end(tok);
-	json_tokener_free(tok);
-	if (end > len)
+	if (code == json_tokener_continue) {
+		/* A number at the top ends only with the text. What is wrong
+		 * here is in any case that the text ends. */
+		root = json_tokener_parse_ex(tok, "", 1);
+		if (json_tokener_get_error(tok) == json_tokener_success)
+			code = json_tokener_success;
 		end = len;
+	}
+	json_tokener_free(tok);
 	/* The strict flag does not see what follows the document's end. */
 	if (code == json_tokener_success) {
-		end += strspn(text + end, " \t\r\n");
+		end = skip_space(text, len, end);
 		if (end < len) {
 			json_object_put(root);
 			return sn_err_set(err, -EINVAL,
