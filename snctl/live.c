@@ -350,7 +350,8 @@ void live_pool_use(const struct live *live, const struct live_job *job,
 	uint64_t cards = 0, nodes = 0, times = 0, of = 1;
 
 	*ret_bytes = *ret_bandwidth = 0;
-	if (!job->has_spec || !job->running)
+	if (!job->has_spec || !job->running || pool->per == SN_POOL_NONE ||
+	    pool->per == SN_POOL_NAMED)
 		return;
 	for (uint32_t i = 0; i < job->n_nodes; i++) {
 		if (live->topo->node[job->node[i]].supernode != s)
