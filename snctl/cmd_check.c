@@ -88,6 +88,33 @@ static void print_text(const char *path, const struct sn_topo *topo,
 		       policy->card_gres, policy->small_job_cards);
 }
 
+/* slurm.conf is not ours to judge; but where it can be read, what it says of
+ * nodes should be what topology.conf says. */
+static int compare_slurm_conf(const char *path, const struct sn_topo *topo,
+			      struct sn_names *warnings, struct sn_err *err)
+{
+	char *slurm_path = snctl_sibling(path, "slurm.conf");
+	struct snctl_slurmconf conf;
+	struct sn_err why;
+	char *text = NULL;
+	int rc = 0;
+
+	if (!slurm_path)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	if (!access(slurm_path, F_OK)) {
+		if (!snctl_slurmconf_read(slurm_path, &conf, &why)) {
+			rc = snctl_warn_slurmconf(topo, &conf, warnings);
+			snctl_slurmconf_done(&conf);
+		} else if (asprintf(&text, "not compared with slurm.conf: %s",
+				    why.text) > 0) {
+			rc = sn_names_add(warnings, text);
+			free(text);
+		}
+	}
+	free(slurm_path);
+	return rc ? sn_err_set(err, rc, "no memory") : 0;
+}
+
 static int check(const char *path, bool json, struct sn_err *err)
 {
 	struct sn_names warnings = { 0 };
@@ -108,6 +135,8 @@ static int check(const char *path, bool json, struct sn_err *err)
 		rc = read_policy(policy_path, &policy, err);
 	if (!rc && snctl_warn_topology(topo, &warnings))
 		rc = sn_err_set(err, -ENOMEM, "no memory");
+	if (!rc)
+		rc = compare_slurm_conf(path, topo, &warnings, err);
 	if (!rc)
 		(json ? print_json : print_text)(path, topo, &warnings,
 						 policy_path, &policy);

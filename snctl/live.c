@@ -134,20 +134,41 @@ static void read_node(const struct live *live, const node_info_t *info,
 		(node->late || !(info->node_state & NODE_STATE_NO_RESPOND));
 }
 
+static int by_name(const void *a, const void *b)
+{
+	return sn_name_cmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* By name, as the topology plugin does: then both mean the same by "first". */
+static int add_loose(struct live *live, struct sn_err *err)
+{
+	const char **name = calloc(live->nodes->record_count + 1, sizeof(*name));
+	uint32_t n = 0;
+	int rc = 0;
+
+	if (!name)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	for (uint32_t i = 0; i < live->nodes->record_count; i++) {
+		const char *is = live->nodes->node_array[i].name;
+
+		if (is && sn_topo_find_node(live->topo, is) == SN_NONE)
+			name[n++] = is;
+	}
+	qsort(name, n, sizeof(*name), by_name);
+	for (uint32_t i = 0; i < n && !rc; i++)
+		rc = sn_topo_add_loose(live->topo, name[i], err);
+	free(name);
+	return rc;
+}
+
 static int read_nodes(struct live *live, struct sn_err *err)
 {
 	uint32_t votes[SN_CARDS_MAX + 1] = { 0 };
 
-	for (uint32_t i = 0; i < live->nodes->record_count; i++) {
-		const char *name = live->nodes->node_array[i].name;
-		int rc;
+	int rc = add_loose(live, err);
 
-		if (!name || sn_topo_find_node(live->topo, name) != SN_NONE)
-			continue;
-		rc = sn_topo_add_loose(live->topo, name, err);
-		if (rc)
-			return rc;
-	}
+	if (rc)
+		return rc;
 	live->node = calloc(live->topo->n_nodes + 1, sizeof(*live->node));
 	if (!live->node)
 		return sn_err_set(err, -ENOMEM, "no memory");

@@ -72,17 +72,18 @@ int snctl_read_file(const char *path, char **ret_text, size_t *ret_len,
 	return rc;
 }
 
-static int read_include(void *ctx, const char *path, const char *from,
-			char **ret_text, size_t *ret_len, struct sn_err *err)
+int snctl_read_include(void *ctx, const char *path, const char *from,
+		       char **ret_text, size_t *ret_len, struct sn_err *err)
 {
-	const char *slash = strrchr(from, '/');
+	const char *file = ctx;
+	const char *slash = strrchr(file, '/');
 	struct sn_buf full = { 0 };
 	int rc;
 
-	(void)ctx;
+	(void)from;
 	if (path[0] == '/' || !slash)
 		return snctl_read_file(path, ret_text, ret_len, err);
-	sn_buf_add(&full, "%.*s/%s", (int)(slash - from), from, path);
+	sn_buf_add(&full, "%.*s/%s", (int)(slash - file), file, path);
 	if (full.failed)
 		return sn_err_set(err, -ENOMEM, "no memory");
 	rc = snctl_read_file(full.text, ret_text, ret_len, err);
@@ -100,7 +101,7 @@ int snctl_read_topology(const char *path, struct sn_topo **ret,
 	rc = snctl_read_file(path, &text, &len, err);
 	if (rc)
 		return rc;
-	rc = sn_topo_parse(text, len, path, read_include, NULL, ret, err);
+	rc = sn_topo_parse(text, len, path, snctl_read_include, (void *)path, ret, err);
 	free(text);
 	return rc;
 }

@@ -17,8 +17,12 @@
 int snctl_read_file(const char *path, char **ret_text, size_t *ret_len,
 		    struct sn_err *err);
 
-/* Parse the topology.conf at path; Include lines are relative to the file they
- * are in. Owned by the caller (sn_topo_destroy). */
+/* For the parsers' Include lines: path is relative to the directory of the
+ * main file, whose path ctx is, as it is for Slurm, however deep the line. */
+int snctl_read_include(void *ctx, const char *path, const char *from,
+		       char **ret_text, size_t *ret_len, struct sn_err *err);
+
+/* Parse the topology.conf at path. Owned by the caller (sn_topo_destroy). */
 int snctl_read_topology(const char *path, struct sn_topo **ret,
 			struct sn_err *err);
 

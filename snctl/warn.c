@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 #include "snctl/warn.h"
 #include "topology/text.h"
@@ -189,5 +190,48 @@ int snctl_warn_topology(const struct sn_topo *topo, struct sn_names *ret)
 
 	for (size_t i = 0; !rc && i < sizeof(check) / sizeof(*check); i++)
 		rc = check[i](topo, ret);
+	return rc;
+}
+
+int snctl_warn_slurmconf(const struct sn_topo *topo,
+			 const struct snctl_slurmconf *conf,
+			 struct sn_names *ret)
+{
+	uint32_t n_nodes = topo->n_nodes, unknown = 0, first = SN_NONE;
+	size_t loose = 0, first_loose = 0;
+	bool *known = calloc(n_nodes + 1, sizeof(*known));
+	int rc = 0;
+
+	if (!known)
+		return -ENOMEM;
+	for (size_t i = 0; i < conf->nodes.n; i++) {
+		uint32_t n = sn_topo_find_node(topo, conf->nodes.name[i]);
+
+		if (n != SN_NONE)
+			known[n] = true;
+		else if (!loose++)
+			first_loose = i;
+	}
+	for (uint32_t n = n_nodes; n-- > 0; ) {
+		if (known[n])
+			continue;
+		first = n;
+		unknown++;
+	}
+	if (unknown)
+		rc = warn(ret, "%u node%s not in slurm.conf, the first is %s of supernode %s; Slurm ignores what it does not know",
+			  unknown, unknown == 1 ? " is" : "s are",
+			  topo->node[first].name,
+			  topo->supernode[topo->node[first].supernode].name);
+	if (!rc && loose)
+		rc = warn(ret, "%zu node%s of slurm.conf %s in no supernode, the first is %s; each is loose, a supernode of its own",
+			  loose, loose == 1 ? "" : "s", loose == 1 ? "is" : "are",
+			  conf->nodes.name[first_loose]);
+	if (!rc && (!conf->topology_plugin ||
+		    strcasecmp(conf->topology_plugin, "topology/supernode")))
+		rc = warn(ret, "slurm.conf has %s%s, so Slurm does not read this file for this suite; TopologyPlugin=topology/supernode would",
+			  conf->topology_plugin ? "TopologyPlugin=" : "no TopologyPlugin",
+			  conf->topology_plugin ? conf->topology_plugin : "");
+	free(known);
 	return rc;
 }

@@ -5,10 +5,15 @@
 #ifndef SNCTL_WARN_H
 #define SNCTL_WARN_H
 
+#include "snctl/slurmconf.h"
 #include "topology/hostlist.h"
 #include "topology/topo.h"
 
 /* Appends one sentence for each kind of oddity. Returns 0 or -ENOMEM. */
 int snctl_warn_topology(const struct sn_topo *topo, struct sn_names *ret);
+
+/* The same for what slurm.conf says otherwise. */
+int snctl_warn_slurmconf(const struct sn_topo *topo,
+			 const struct snctl_slurmconf *conf, struct sn_names *ret);
 
 #endif

@@ -28,6 +28,31 @@ ok "supernode.conf beside it is read too" || show
 echo 'CardGress=gpu' >site/supernode.conf
 refuse "and refused by its name" 'supernode.conf:1:.*CardGres' check --config site/topology.conf
 
+contract_cluster
+mkdir slurm
+mv topology.conf slurm/
+cat >slurm/slurm.conf <<'EOF'
+# comment
+ClusterName=c
+TopologyPlugin=topology/supernode
+NodeName=DEFAULT CPUs=4
+NodeName=n[001-400] Gres=npu:8
+Include more.conf
+EOF
+echo 'NodeName=n[401-784] Gres=npu:8' >slurm/more.conf
+run check --config slurm/topology.conf
+[ "$status" -eq 0 ] && ! grep -q warning out
+ok "a slurm.conf with the same nodes" || show
+echo 'NodeName=n[401-780],x[1-3]' >slurm/more.conf
+sed -i s/^TopologyPlugin.*/TopologyPlugin=topology-block/ slurm/slurm.conf
+run check --config slurm/topology.conf
+[ "$status" -eq 0 ] && grep -q 'warning: 4 nodes are not in slurm.conf, the first is n781 of supernode sn16' out
+ok "nodes that slurm.conf does not know" || show
+grep -q 'warning: 3 nodes of slurm.conf are in no supernode, the first is x1' out
+ok "nodes that topology.conf does not know" || show
+grep -q 'warning: slurm.conf has TopologyPlugin=topology-block' out
+ok "another topology plugin" || show
+
 cat >topology.conf <<'EOF'
 SupernodeName=sn1 Nodes=n[1-4]
 SupernodeName=sn2 Nodes=n[5-7]

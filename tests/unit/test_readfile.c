@@ -83,6 +83,7 @@ static void includes_are_beside_the_file(void **state)
 	struct sn_topo *topo;
 	struct sn_err err;
 	const char *path;
+	char sub[128];
 
 	(void)state;
 	put("inc.conf", "SupernodeName=sn1 Nodes=n[1-4]\n", 31);
@@ -94,6 +95,15 @@ static void includes_are_beside_the_file(void **state)
 	path = put("topology.conf", "Include gone.conf\n", 18);
 	assert_int_equal(snctl_read_topology(path, &topo, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "gone.conf"));
+	/* As for Slurm: beside the main file, however deep the line is. */
+	snprintf(sub, sizeof(sub), "%s/sub", dir);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	put("sub/deep.conf", "Include inc.conf\n", 17);
+	path = put("topology.conf", "Include sub/deep.conf\n", 22);
+	if (snctl_read_topology(path, &topo, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(topo->n_nodes, 4);
+	sn_topo_destroy(topo);
 	/* A file that includes itself ends in a sentence. */
 	path = put("topology.conf", "Include topology.conf\n", 22);
 	assert_true(snctl_read_topology(path, &topo, &err) < 0);
@@ -107,7 +117,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const names[] = { "a", "inc.conf", "topology.conf" };
+	static const char *const names[] = { "a", "inc.conf", "topology.conf", "sub/deep.conf" };
 	char path[128];
 
 	(void)state;
@@ -115,6 +125,8 @@ static int teardown(void **state)
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
 		unlink(path);
 	}
+	snprintf(path, sizeof(path), "%s/sub", dir);
+	rmdir(path);
 	return rmdir(dir);
 }
 

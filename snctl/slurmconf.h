@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurmconf.h - what of slurm.conf topology.conf must agree with.
+ */
+#ifndef SNCTL_SLURMCONF_H
+#define SNCTL_SLURMCONF_H
+
+#include "topology/err.h"
+#include "topology/hostlist.h"
+
+struct snctl_slurmconf {
+	struct sn_names nodes; /* of its NodeName lines, in their order */
+	char *topology_plugin; /* NULL: not given */
+};
+
+/* Owned by the caller (snctl_slurmconf_done). An error means that the file
+ * cannot be compared, not that Slurm would refuse it. */
+int snctl_slurmconf_read(const char *path, struct snctl_slurmconf *ret,
+			 struct sn_err *err);
+void snctl_slurmconf_done(struct snctl_slurmconf *conf);
+
+#endif
