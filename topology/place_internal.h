@@ -5,6 +5,7 @@
  * The way of a request:
  *	place.c		checks it, runs a pass without and one with late nodes
  *	place_prep.c	which nodes serve, what each holds, what using it costs
+ *	place_caps.c	how many atoms each supernode can host
  *	place_local.c	inside one supernode: what hosting a atoms costs, and
  *			which nodes do it
  *	place_table.c	the dynamic programme for that
@@ -139,8 +140,14 @@ void pl_table_solve(const struct pl_table *t);
 pl_cost pl_table_cost(const struct pl_table *t, uint32_t z, uint32_t q);
 int pl_table_walk(const struct pl_table *t, uint32_t z, uint32_t q, bool *used);
 
-/* place_local.c */
+/* place_caps.c */
 int pl_local_caps(struct pl *p);
+uint32_t pl_largest(const struct pl_supernode *sn);
+uint32_t pl_plain_atoms(const struct pl *p, const struct pl_supernode *sn);
+int pl_spared_units(const struct pl *p, const struct pl_supernode *sn,
+		    uint32_t m, uint32_t *take, int64_t *ret);
+
+/* place_local.c */
 int pl_local_profile(struct pl *p, uint32_t s);
 /* Marks in used[] (one per item) the nodes that host `atoms` atoms best;
  * nodes: exactly that many, 0: free. */

@@ -25,7 +25,7 @@ struct node {
 struct group { /* a unit, or all nodes */
 	uint32_t first, n;
 	uint32_t blocks; /* unit blocks */
-	bool must;
+	uint32_t musts; /* nodes in it that have to be used */
 };
 
 struct large {
@@ -34,6 +34,7 @@ struct large {
 	struct node *node, *by_cost;
 	struct group *group;
 	uint32_t n_groups;
+	uint32_t *take; /* by unit */
 	bool *used; /* by item */
 };
 
@@ -63,18 +64,38 @@ static int by_blocks(const void *a, const void *b)
 {
 	const struct group *x = a, *y = b;
 
-	if (x->must != y->must)
-		return x->must ? -1 : 1;
+	if (!x->musts != !y->musts)
+		return x->musts ? -1 : 1;
 	if (x->blocks != y->blocks)
 		return x->blocks > y->blocks ? -1 : 1;
 	return x->first < y->first ? -1 : 1;
 }
 
-/* Set the dearest of the nodes that hold m aside as spares. */
-static bool set_aside(struct large *l, uint32_t m)
+/* Of those in by_cost[] set the `left` dearest aside. */
+static void put_aside(struct large *l, uint32_t n, uint32_t left)
 {
-	uint32_t left = l->p->req->spares, n = l->sn->n_items, k = 0;
+	if (left)
+		qsort(l->by_cost, n, sizeof(*l->by_cost), by_cost);
+	for (uint32_t i = 0; i < left && i < n; i++)
+		l->node[l->by_cost[i].item - l->sn->item].aside = true;
+}
 
+/* Set nodes that hold m aside as spares: the dearest, with unit blocks to keep
+ * whole the dearest of as many as pl_spared_units() says in each unit. */
+static int set_aside(struct large *l, uint32_t m, bool *ret)
+{
+	uint32_t left = l->p->req->spares, n = l->sn->n_items, k = 0, u = 0;
+	bool units = left && l->p->per_unit > 1;
+	int64_t blocks;
+	int rc;
+
+	*ret = true;
+	if (units) {
+		rc = pl_spared_units(l->p, l->sn, m, l->take, &blocks);
+		*ret = !rc && blocks >= 0;
+		if (!*ret)
+			return rc;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pl_item *it = &l->sn->item[i];
 
@@ -83,14 +104,16 @@ static bool set_aside(struct large *l, uint32_t m)
 		};
 		if (left && it->cap >= m && !it->must)
 			l->by_cost[k++] = l->node[i];
+		if (units && it->last) {
+			put_aside(l, k, l->take[u++]);
+			k = 0;
+		}
 	}
-	if (k < left)
-		return false;
-	if (left)
-		qsort(l->by_cost, k, sizeof(*l->by_cost), by_cost);
-	for (uint32_t i = 0; i < left; i++)
-		l->node[l->by_cost[i].item - l->sn->item].aside = true;
-	return true;
+	if (!units) {
+		*ret = k >= left;
+		put_aside(l, k, left);
+	}
+	return 0;
 }
 
 static void find_groups(struct large *l)
@@ -113,7 +136,7 @@ static void find_groups(struct large *l)
 			g->n++;
 			blocks += node.cap;
 			g->blocks = blocks / l->p->per_unit;
-			g->must |= node.item->must;
+			g->musts += node.item->must;
 		}
 		if (units && node.item->last)
 			g = NULL;
@@ -168,27 +191,37 @@ static void use_more(struct large *l, uint32_t want, uint32_t *count)
 			use(l, &l->node[i], count);
 }
 
-static bool try_m(struct large *l, uint32_t atoms, uint32_t nodes, uint32_t m)
+static int try_m(struct large *l, uint32_t atoms, uint32_t nodes, uint32_t m,
+		 bool *ret)
 {
 	uint32_t left = atoms * (l->p->per_atom / l->p->per_unit), count = 0;
+	uint32_t r = l->p->per_unit, later = 0; /* for groups with musts */
+	int rc;
 
 	memset(l->used, 0, l->sn->n_items);
-	if (!set_aside(l, m))
-		return false;
+	rc = set_aside(l, m, ret);
+	if (rc || !*ret)
+		return rc;
 	find_groups(l);
-	for (uint32_t i = 0; i < l->n_groups; i++) {
+	for (uint32_t i = 0; i < l->n_groups; i++)
+		later += (l->group[i].musts + r - 1) / r;
+	if (later > left)
+		*ret = false;
+	for (uint32_t i = 0; i < l->n_groups && *ret; i++) {
 		struct group *g = &l->group[i];
-		uint32_t take = g->blocks < left ? g->blocks : left;
+		uint32_t least = (g->musts + r - 1) / r, take;
 
-		if (g->must && !take)
-			return false;
-		fill_group(l, g, take * l->p->per_unit, &count);
+		later -= least;
+		take = g->blocks < left - later ? g->blocks : left - later;
+		*ret = take >= least;
+		fill_group(l, g, take * r, &count);
 		left -= take;
 	}
 	if (nodes)
 		use_more(l, nodes, &count);
-	return !left && count <= l->sn->q_max &&
+	*ret = *ret && !left && count <= l->sn->q_max &&
 	       count <= atoms * l->p->per_atom && (!nodes || count == nodes);
+	return 0;
 }
 
 static int try_all(const struct pl *p, uint32_t s, uint32_t atoms,
@@ -196,23 +229,23 @@ static int try_all(const struct pl *p, uint32_t s, uint32_t atoms,
 {
 	const struct pl_supernode *sn = &p->sn[s];
 	struct large l = { .p = p, .sn = sn, .used = used };
-	uint32_t m = 0, low;
+	uint32_t m = pl_largest(sn), low = p->req->spares ? 1 : m;
+	int rc = 0;
 
 	l.node = pl_alloc(sn->n_items, sizeof(*l.node));
 	l.by_cost = pl_alloc(sn->n_items, sizeof(*l.by_cost));
 	l.group = pl_alloc(sn->n_items, sizeof(*l.group));
+	l.take = pl_alloc(sn->n_items, sizeof(*l.take));
 	*ret = false;
-	for (uint32_t i = 0; i < sn->n_items; i++)
-		if (sn->item[i].cap > m)
-			m = sn->item[i].cap;
-	low = p->req->spares ? 1 : m;
-	if (l.node && l.by_cost && l.group)
-		for (; !*ret && m >= low && m; m--)
-			*ret = try_m(&l, atoms, nodes, m);
+	if (!l.node || !l.by_cost || !l.group || !l.take)
+		rc = -ENOMEM;
+	for (; !rc && !*ret && m >= low && m; m--)
+		rc = try_m(&l, atoms, nodes, m, ret);
+	free(l.take);
 	free(l.node);
 	free(l.by_cost);
 	free(l.group);
-	return l.node && l.by_cost && l.group ? 0 : -ENOMEM;
+	return rc;
 }
 
 int pl_large_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
@@ -235,7 +268,7 @@ int pl_large_cap(struct pl *p, uint32_t s)
 
 	while (!rc && low < high) {
 		rc = try_all(p, s, mid, 0, used, &found);
-		if (found)
+		if (!rc && found)
 			low = mid;
 		else
 			high = mid - 1;

@@ -11,17 +11,6 @@
 
 #include "topology/place_internal.h"
 
-/* The largest cap bounds m: with more, m is never the largest share. */
-static uint32_t largest(const struct pl_item *item, uint32_t n)
-{
-	uint32_t most = 0;
-
-	for (uint32_t i = 0; i < n; i++)
-		if (item[i].cap > most)
-			most = item[i].cap;
-	return most;
-}
-
 static void table_for(const struct pl *p, uint32_t s, uint32_t atoms,
 		      struct pl_table *t)
 {
@@ -35,7 +24,7 @@ static void table_for(const struct pl *p, uint32_t s, uint32_t atoms,
 		.j = p->req->spares,
 		.o = p->unit_cost != 0,
 		.per_unit = p->per_unit,
-		.m = largest(sn->item, sn->n_items),
+		.m = pl_largest(sn),
 		.assign = p->bound || sn->n_must,
 		.unit_cost = p->unit_cost,
 	};
@@ -58,28 +47,6 @@ static uint64_t table_steps(const struct pl *p, const struct pl_table *t)
 	if (t->assign)
 		steps *= t->m;
 	return p->req->spares ? steps * t->m : steps;
-}
-
-/* Blocks in whole unit blocks, without regard to spares and bounds. */
-static uint64_t plain_blocks(const struct pl *p, const struct pl_supernode *sn)
-{
-	uint64_t sum = 0, unit = 0;
-
-	for (uint32_t i = 0; i < sn->n_items; i++) {
-		unit += sn->item[i].cap;
-		if (sn->item[i].last) {
-			sum += unit / p->per_unit * p->per_unit;
-			unit = 0;
-		}
-	}
-	return sum;
-}
-
-static uint32_t plain_atoms(const struct pl *p, const struct pl_supernode *sn)
-{
-	uint64_t n = plain_blocks(p, sn) / p->per_atom;
-
-	return n < p->atoms ? (uint32_t)n : p->atoms;
 }
 
 static uint64_t hash_items(const struct pl_supernode *sn)
@@ -193,7 +160,7 @@ int pl_local_profile(struct pl *p, uint32_t s)
 
 	if (sn->profile || sn->large)
 		return 0;
-	atoms = plain_atoms(p, sn);
+	atoms = pl_plain_atoms(p, sn);
 	table_for(p, s, atoms, &t);
 	if (is_large(p, &t)) {
 		sn->large = true;
@@ -226,81 +193,6 @@ int pl_local_profile(struct pl *p, uint32_t s)
 		*head = f;
 	}
 	sn->profile = f;
-	return 0;
-}
-
-/* Without units and bounds: all that nodes hold, none more than m, less the
- * spares' m. */
-static uint32_t spared_atoms(const struct pl *p, const struct pl_supernode *sn)
-{
-	uint64_t most = 0;
-
-	for (uint32_t m = largest(sn->item, sn->n_items); m; m--) {
-		uint64_t sum = 0, big = 0;
-
-		for (uint32_t i = 0; i < sn->n_items; i++) {
-			big += sn->item[i].cap >= m;
-			sum += sn->item[i].cap < m ? sn->item[i].cap : m;
-		}
-		if (big < p->req->spares)
-			continue;
-		sum -= (uint64_t)m * p->req->spares;
-		if (sum > most)
-			most = sum;
-	}
-	most /= p->per_atom;
-	return most < sn->cap ? (uint32_t)most : sn->cap;
-}
-
-static void caps_from_profile(struct pl_supernode *sn)
-{
-	const struct pl_profile *f = sn->profile;
-	uint32_t width = f->q + 1;
-
-	sn->cap = 0;
-	for (uint32_t a = 1; a <= f->atoms && a <= sn->pool_atoms; a++)
-		for (uint32_t q = 0; q < width; q++)
-			if (f->cost[(size_t)a * width + q] < PL_INF) {
-				if (!sn->cap)
-					sn->min = a;
-				sn->cap = a;
-			}
-}
-
-/* How many atoms each supernode can host. */
-int pl_local_caps(struct pl *p)
-{
-	for (uint32_t s = 0; s < p->topo->n_supernodes; s++) {
-		struct pl_supernode *sn = &p->sn[s];
-		int rc;
-
-		sn->min = 1;
-		sn->cap = plain_atoms(p, sn);
-		if (sn->pool_atoms < sn->cap)
-			sn->cap = sn->pool_atoms;
-		if (!sn->cap || (!p->req->spares && !sn->n_must &&
-				 !p->bound &&
-				 sn->q_max >= sn->n_items))
-			continue;
-		if (!sn->q_max || p->req->spares >= sn->n_items) {
-			sn->cap = 0;
-			continue;
-		}
-		if (!sn->n_must && !p->bound && sn->q_max >= sn->n_items &&
-		    p->per_unit == 1) {
-			sn->cap = spared_atoms(p, sn);
-			continue;
-		}
-		rc = pl_local_profile(p, s);
-		if (rc)
-			return rc;
-		if (sn->profile)
-			caps_from_profile(sn);
-		else
-			rc = pl_large_cap(p, s);
-		if (rc)
-			return rc;
-	}
 	return 0;
 }
 
