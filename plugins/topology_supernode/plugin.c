@@ -34,11 +34,9 @@
 #include "plugins/topology_supernode/model.h"
 
 const char plugin_name[] = "Supernode topology plugin";
-#if SN_SLURM_AT_LEAST(25, 5)
-char plugin_type[] = "topology/supernode";
-const bool supports_exclusive_topo = true;
-#else
 const char plugin_type[] = "topology/supernode";
+#if SN_SLURM_AT_LEAST(25, 5)
+const bool supports_exclusive_topo = true;
 #endif
 const uint32_t plugin_id = SN_TOPOLOGY_PLUGIN_ID;
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;

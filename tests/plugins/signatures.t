@@ -24,7 +24,9 @@ table() { # file name
 check() { # plugin interface struct [change]
 	src=$SN_SLURM_SOURCE/src/interfaces/$2.c
 	{
-		echo "#include \"plugins/$1/plugin.c\""
+		for c in plugin later; do
+			[ ! -f "$SN_SRCDIR/plugins/$1/$c.c" ] || echo "#include \"plugins/$1/$c.c\""
+		done
 		table "$src" "$3"
 		echo "extern $3 sn_check;"
 		echo "$3 sn_check = {"
