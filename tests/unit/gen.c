@@ -293,9 +293,11 @@ static void make_state(struct gen_case *c, struct gen_rng *rng)
 	}
 	if (gen_chance(rng, 30))
 		for (i = 0; i < c->topo.n_supernodes; i++)
-			if (!c->topo.supernode[i].loose)
+			/* topology.conf has no supernode of spares alone */
+			if (c->topo.supernode[i].n_nodes > 1)
 				c->topo.supernode[i].spare_nodes =
-					gen_chance(rng, 75) ? 1 : gen_pick(rng, 3);
+					gen_chance(rng, 75) ? 1 :
+					gen_pick(rng, c->topo.supernode[i].n_nodes);
 }
 
 /* What the supernodes can hold in atoms, each taken alone. */

@@ -56,6 +56,7 @@ bool gen_layout_finish(struct sn_layout *layout);
 /* A layout with the least dp that its sizes allow; false: a try in vain. */
 bool gen_layout(struct sn_layout *layout, uint32_t cards, struct gen_rng *rng);
 void gen_print(FILE *out, const struct gen_case *c);
+void gen_print_topology(FILE *out, const struct sn_topo *topo);
 
 /* Make the case smaller while fails(c) stays true. */
 void gen_shrink(struct gen_case *c, bool (*fails)(struct gen_case *c));

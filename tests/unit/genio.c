@@ -10,7 +10,7 @@
 
 #include "gen.h"
 
-static void print_topology(FILE *out, const struct sn_topo *topo)
+void gen_print_topology(FILE *out, const struct sn_topo *topo)
 {
 	const char *sep;
 	uint32_t s, i, f;
@@ -71,7 +71,7 @@ void gen_print(FILE *out, const struct gen_case *c)
 	uint32_t i, k;
 
 	fprintf(out, "# case of seed 0x%016" PRIx64 "\n", c->seed);
-	print_topology(out, &c->topo);
+	gen_print_topology(out, &c->topo);
 	for (i = 0; i < c->topo.n_nodes; i++) {
 		const struct sn_place_node *node = &c->node[i];
 

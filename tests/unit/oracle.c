@@ -376,6 +376,12 @@ int oracle_first_cmp(const struct oracle *o, const uint32_t *a,
 	for (i = 0; i < o->topo->n_nodes; i++)
 		if (!a[i] != !b[i])
 			return a[i] ? -1 : 1;
+	if (o->request->exact_nodes || o->request->spares)
+		return 0;
+	/* place.h: ranks fill the nodes in order, each as far as it can. */
+	for (i = 0; i < o->topo->n_nodes; i++)
+		if (a[i] != b[i])
+			return a[i] > b[i] ? -1 : 1;
 	return 0;
 }
 

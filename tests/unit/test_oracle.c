@@ -310,6 +310,67 @@ static void a_short_chain_counts_as_itself(void **state)
 	gen_done(&c);
 }
 
+/* So a printed case can be replayed, and the model made by hand is the one that
+ * the parser would have made. */
+static void a_printed_topology_parses_to_the_same(void **state)
+{
+	struct sn_topo *topo;
+	struct gen_case c;
+	struct sn_err err;
+	uint64_t seed;
+	size_t len;
+	char *text;
+	uint32_t i;
+	FILE *out;
+
+	(void)state;
+	for (seed = 0; seed < 400; seed++) {
+		gen_case(&c, seed, &limits);
+		out = open_memstream(&text, &len);
+		assert_non_null(out);
+		gen_print_topology(out, &c.topo);
+		fclose(out);
+		if (sn_topo_parse(text, len, "printed", NULL, NULL, &topo, &err))
+			fail_msg("%s\n%s", err.text, text);
+		for (i = 0; i < c.topo.n_supernodes; i++)
+			if (c.topo.supernode[i].loose)
+				assert_int_equal(sn_topo_add_loose(topo,
+					c.topo.supernode[i].name, &err), 0);
+		assert_int_equal(topo->n_nodes, c.topo.n_nodes);
+		assert_int_equal(topo->n_supernodes, c.topo.n_supernodes);
+		assert_int_equal(topo->n_units, c.topo.n_units);
+		assert_int_equal(topo->n_fabrics, c.topo.n_fabrics);
+		assert_int_equal(topo->fabric_levels, c.topo.fabric_levels);
+		for (i = 0; i < topo->n_nodes; i++) {
+			assert_string_equal(topo->node[i].name,
+					    c.topo.node[i].name);
+			assert_int_equal(topo->node[i].unit, c.topo.node[i].unit);
+			assert_int_equal(topo->node[i].supernode,
+					 c.topo.node[i].supernode);
+		}
+		for (i = 0; i < topo->n_supernodes; i++) {
+			struct sn_topo_supernode *a = &topo->supernode[i];
+			struct sn_topo_supernode *b = &c.topo.supernode[i];
+
+			assert_string_equal(a->name, b->name);
+			assert_int_equal(a->first_node, b->first_node);
+			assert_int_equal(a->n_nodes, b->n_nodes);
+			assert_int_equal(a->fabric, b->fabric);
+			assert_int_equal(a->loose, b->loose);
+			assert_int_equal(a->spare_nodes, b->spare_nodes);
+		}
+		for (i = 0; i < topo->n_fabrics; i++) {
+			assert_int_equal(topo->fabric[i].parent,
+					 c.topo.fabric[i].parent);
+			assert_int_equal(topo->fabric[i].depth,
+					 c.topo.fabric[i].depth);
+		}
+		sn_topo_destroy(topo);
+		free(text);
+		gen_done(&c);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -317,6 +378,7 @@ int main(void)
 		cmocka_unit_test(a_spoilt_map_does_not_pass),
 		cmocka_unit_test(blocks_are_those_of_the_papers_examples),
 		cmocka_unit_test(a_short_chain_counts_as_itself),
+		cmocka_unit_test(a_printed_topology_parses_to_the_same),
 	};
 
 	return cmocka_run_group_tests_name("oracle", tests, NULL, NULL);
