@@ -7,6 +7,7 @@
  */
 #include "plugins/compat.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,6 +44,15 @@ static bool stands_alone(const struct sn_jobopt *opt)
 	return strcmp(opt->name, "spares") && strcmp(opt->name, "elastic");
 }
 
+/* cli_filter/supernode comes before SPANK puts the options there itself. */
+static void tell_filter(const struct sn_jobopt *opt, const char *arg)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), SN_JOBOPT_PREFIX "%s", opt->name);
+	setenv(name, arg, 1);
+}
+
 static int take(int val, const char *arg, int remote)
 {
 	const struct sn_jobopt *opt = &sn_jobopts[val];
@@ -64,6 +74,8 @@ static int take(int val, const char *arg, int remote)
 	}
 	free(typed[val]);
 	typed[val] = arg ? strdup(arg) : NULL;
+	if (!remote)
+		tell_filter(opt, arg);
 	return ESPANK_SUCCESS;
 }
 

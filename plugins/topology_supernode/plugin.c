@@ -7,6 +7,7 @@
  *	SelectType=select/supernode
  *	SelectTypeParameters=CR_Core_Memory
  *	JobSubmitPlugins=supernode
+ *	CliFilterPlugins=supernode
  *	GresTypes=npu
  *	PluginDir=OURS:SLURM'S	(where they are not in one directory)
  * beside it topology.conf, and plugstack.conf with

@@ -30,7 +30,7 @@ wanted() { # interface
 }
 
 plugins="topology_supernode:topology select_supernode:select
-	job_submit_supernode:job_submit gres_npu:gres spank_supernode:-"
+	job_submit_supernode:job_submit cli_filter_supernode:cli_filter gres_npu:gres spank_supernode:-"
 if [ "${1:-}" = --update-golden ]; then
 	mkdir -p "$golden"
 	for p in $plugins; do exports "${p%%:*}" > "$golden/${p%%:*}"; done

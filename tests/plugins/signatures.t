@@ -59,6 +59,8 @@ check select_supernode select slurm_select_ops_t
 result $? "select/supernode"
 check job_submit_supernode job_submit slurm_submit_ops_t
 result $? "job_submit/supernode"
+check cli_filter_supernode cli_filter cli_filter_ops_t
+result $? "cli_filter/supernode"
 check gres_npu gres slurm_gres_ops_t
 result $? "gres/npu"
 # The check itself must be able to fail.
