@@ -235,6 +235,7 @@ static int show_jobs(const struct live *live, struct table *t, struct sn_err *er
 	for (uint32_t j = 0; j < live->n_jobs; j++) {
 		const struct live_job *job = &live->job[j];
 		const struct passwd *pw = getpwuid(job->info->user_id);
+		struct sn_place_request request;
 		uint32_t supernodes = 0;
 		char layout[256] = "-";
 
@@ -256,10 +257,8 @@ static int show_jobs(const struct live *live, struct table *t, struct sn_err *er
 		else
 			table_add(t, "%u", job->info->user_id);
 		table_add(t, "%s", job_state(job->info));
-		if (!job->running && job->has_spec && job->spec.has_parallel)
-			table_add(t, "%u", job->spec.layout.world);
-		else
-			table_add(t, "%u", job->cards);
+		table_add(t, "%u", !job->running && live_request(live, job, &request) ?
+			  request.world : job->cards);
 		table_add(t, "%u", job->running ? job->n_nodes : job->info->num_nodes);
 		table_add(t, "%u", supernodes);
 		table_add(t, "%s", layout);

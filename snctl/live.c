@@ -30,9 +30,14 @@ static void exit_as_bad_input(void)
 static int connect_slurm(struct sn_err *err)
 {
 	static bool done;
+	const char *conf = getenv("SLURM_CONF");
 
 	if (done)
 		return 0;
+	/* Slurm would wait for it to appear. */
+	if (conf && *conf && access(conf, R_OK))
+		return sn_err_set(err, -errno, "SLURM_CONF=%s: %s", conf,
+				  strerror(errno));
 	if (atexit(exit_as_bad_input))
 		return sn_err_set(err, -ENOMEM, "no memory");
 	starting = true;
@@ -362,6 +367,43 @@ const char *live_state_word(const struct live_node *node)
 	if (!node->up)
 		return "down";
 	return node->used ? "busy" : "idle";
+}
+
+static bool derive_request(const struct live *live, const slurm_job_info_t *info,
+			   struct sn_place_request *ret)
+{
+	const char *gres = live->policy.card_gres;
+	uint64_t per_node = gres_count(info->tres_per_node, gres);
+	uint64_t per_task = gres_count(info->tres_per_task, gres);
+	uint64_t per_job = gres_count(info->tres_per_job, gres);
+	uint32_t nodes = info->num_nodes ? info->num_nodes : 1;
+	uint64_t block = per_node ? per_node : per_task ? per_task : 1;
+	uint64_t world = per_node ? per_node * nodes :
+		per_task ? per_task * info->num_tasks : per_job;
+
+	if (!world || world > SN_WORLD_MAX || block > SN_CARDS_MAX)
+		return false;
+	memset(ret, 0, sizeof(*ret));
+	ret->world = (uint32_t)world;
+	ret->node_block = ret->unit_block = ret->atom = (uint32_t)block;
+	ret->exact_nodes = per_node ? nodes : 0;
+	return true;
+}
+
+bool live_request(const struct live *live, const struct live_job *job,
+		  struct sn_place_request *ret)
+{
+	const slurm_job_info_t *info = job->info;
+
+	if (job->has_spec && job->spec.has_parallel) {
+		sn_place_request_init(ret, &job->spec);
+		if (info->max_nodes && info->max_nodes == info->num_nodes)
+			ret->exact_nodes = info->num_nodes;
+	} else if (!derive_request(live, info, ret)) {
+		return false;
+	}
+	ret->whole_nodes = info->shared == JOB_SHARED_NONE;
+	return true;
 }
 
 void live_pool_use(const struct live *live, const struct live_job *job,

@@ -71,6 +71,11 @@ const char *live_state_word(const struct live_node *node);
 bool live_jobspec(const slurm_job_info_t *info, uint32_t cards,
 		  struct sn_jobspec *ret);
 
+/* What the engine is asked for: by --parallel, else by --gres and the like.
+ * False: it asks for no cards. */
+bool live_request(const struct live *live, const struct live_job *job,
+		  struct sn_place_request *ret);
+
 /* Pool memory and bandwidth that a running job takes from supernode s. */
 void live_pool_use(const struct live *live, const struct live_job *job,
 		   uint32_t s, uint64_t *ret_bytes, uint64_t *ret_bandwidth);

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "snctl/gresidx.h"
 #include "snctl/why.h"
 #include "topology/hostlist.h"
 
@@ -166,44 +165,6 @@ static int try_place(const struct sim *sim, const struct sn_place_request *reque
 	return sn_place(sim->live->topo, &state, request, ret, err);
 }
 
-/* The request of a job without --parallel; false: it asks for no cards. */
-static bool derive_request(const struct live *live, const slurm_job_info_t *info,
-			   struct sn_place_request *ret)
-{
-	const char *gres = live->policy.card_gres;
-	uint64_t per_node = gres_count(info->tres_per_node, gres);
-	uint64_t per_task = gres_count(info->tres_per_task, gres);
-	uint64_t per_job = gres_count(info->tres_per_job, gres);
-	uint32_t nodes = info->num_nodes ? info->num_nodes : 1;
-	uint64_t block = per_node ? per_node : per_task ? per_task : 1;
-	uint64_t world = per_node ? per_node * nodes :
-		per_task ? per_task * info->num_tasks : per_job;
-
-	if (!world || world > SN_WORLD_MAX || block > SN_CARDS_MAX)
-		return false;
-	memset(ret, 0, sizeof(*ret));
-	ret->world = (uint32_t)world;
-	ret->node_block = ret->unit_block = ret->atom = (uint32_t)block;
-	ret->exact_nodes = per_node ? nodes : 0;
-	return true;
-}
-
-static void make_request(const struct live *live, struct why *why)
-{
-	const struct live_job *job = why->job;
-
-	why->from_spec = job->has_spec && job->spec.has_parallel;
-	if (why->from_spec) {
-		sn_place_request_init(&why->request, &job->spec);
-		if (job->info->max_nodes && job->info->max_nodes == job->info->num_nodes)
-			why->request.exact_nodes = job->info->num_nodes;
-		why->known = true;
-	} else {
-		why->known = derive_request(live, job->info, &why->request);
-	}
-	why->request.whole_nodes = job->info->shared == JOB_SHARED_NONE;
-}
-
 static int by_time(const void *a, const void *b)
 {
 	time_t x = *(const time_t *)a, y = *(const time_t *)b;
@@ -310,7 +271,8 @@ int why_make(const struct live *live, const struct live_job *job,
 	memset(ret, 0, sizeof(*ret));
 	ret->job = job;
 	ret->reason = reason_of(job->info);
-	make_request(live, ret);
+	ret->from_spec = job->has_spec && job->spec.has_parallel;
+	ret->known = live_request(live, job, &ret->request);
 	if (!rc && ret->known)
 		rc = find_allowed(live, job->info, allowed);
 	if (!rc && ret->known)
