@@ -64,6 +64,15 @@ static int load_messages(struct live *live, struct sn_err *err)
 	return 0;
 }
 
+static void free_conf(slurm_conf_t *conf)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	slurm_free_conf(conf);
+#else
+	slurm_free_ctl_conf(conf);
+#endif
+}
+
 static int load_files(const char *config, struct live *live, struct sn_err *err)
 {
 	slurm_conf_t *conf = NULL;
@@ -75,7 +84,7 @@ static int load_files(const char *config, struct live *live, struct sn_err *err)
 		conf = NULL;
 	live->config = snctl_topology_path(config, conf ? conf->slurm_conf : NULL);
 	if (conf)
-		slurm_free_ctl_conf(conf);
+		free_conf(conf);
 	if (!live->config)
 		return sn_err_set(err, -ENOMEM, "no memory");
 	rc = snctl_read_topology(live->config, &live->topo, err);
