@@ -196,7 +196,8 @@ static void print_json(const struct live *live, const struct why *why)
 			printf(", \"fits_when_empty\": %s, \"fits_at\": ",
 			       why->fits_ever ? "true" : "false");
 			if (why->fits_at)
-				printf("%lld", (long long)why->fits_at);
+				printf("%lld", (long long)(why->fits_at > 1 ?
+							   why->fits_at : time(NULL)));
 			else
 				fputs("null", stdout);
 		}

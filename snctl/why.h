@@ -30,7 +30,8 @@ struct why {
 	struct sn_err why; /* else why not */
 	bool fits_ever; /* once the running jobs have ended */
 	struct sn_err never; /* else why not even then */
-	time_t fits_at; /* 0: not before jobs without a time limit end */
+	time_t fits_at; /* 0: not before jobs without a time limit end; 1: once
+			 * the completing jobs are gone */
 	uint32_t waits_for; /* running jobs that end by then */
 	struct why_supernode *supernode; /* [n_supernodes] */
 	uint32_t n_supernodes;
