@@ -29,6 +29,12 @@ static const struct gen_limits large = {
 	.world = 3000,
 };
 
+/* Supernodes of up to 1,000 nodes, which some products have. */
+static const struct gen_limits wide = {
+	.supernodes = 4, .nodes_per_supernode = 1000, .loose = 3, .nodes = 2000,
+	.world = 8000,
+};
+
 /* Give supernode s `want` ranks; nodes, or units where blocks are bound to
  * them, are filled from a random one on. Returns whether they went in. */
 static bool fill(struct oracle *o, struct gen_rng *rng, uint32_t s,
@@ -38,7 +44,7 @@ static bool fill(struct oracle *o, struct gen_rng *rng, uint32_t s,
 	bool units = o->request->unit_block > o->request->node_block;
 	uint32_t start = gen_chance(rng, 50) ? 0 : gen_pick(rng, sn->n_nodes);
 	uint32_t skip = gen_pick(rng, 3), most = UINT32_MAX;
-	uint32_t i, k, first, unit, room, take;
+	uint32_t i, k, from, to, first, unit, room, take;
 
 	for (i = 0; i < sn->n_nodes; i++)
 		ranks[sn->first_node + i] = 0;
@@ -50,17 +56,17 @@ static bool fill(struct oracle *o, struct gen_rng *rng, uint32_t s,
 		unit = o->topo->node[first].unit;
 		if (ranks[first] || (skip == 2 && gen_chance(rng, 20)))
 			continue;
+		from = units && unit != SN_NONE ? sn->first_node : first;
+		to = units && unit != SN_NONE ? from + sn->n_nodes : first + 1;
 		room = 0;
-		for (k = sn->first_node; k < sn->first_node + sn->n_nodes; k++)
-			if (k == first || (units && unit != SN_NONE &&
-					   o->topo->node[k].unit == unit))
+		for (k = from; k < to; k++)
+			if (o->topo->node[k].unit == unit)
 				room += o->cap[k];
 		room -= room % o->request->unit_block;
 		room = room < want ? room : want;
 		room = room < most ? room : most;
-		for (k = sn->first_node; k < sn->first_node + sn->n_nodes; k++) {
-			if (k != first && !(units && unit != SN_NONE &&
-					    o->topo->node[k].unit == unit))
+		for (k = from; k < to; k++) {
+			if (o->topo->node[k].unit != unit)
 				continue;
 			take = o->cap[k] < room ? o->cap[k] : room;
 			ranks[k] = take;
@@ -107,7 +113,8 @@ static bool rival_from_nothing(struct oracle *o, struct gen_rng *rng,
 		take = take < left ? take : left;
 		while (take && !fill(o, rng, order[i], take, ranks)) {
 			fill(o, rng, order[i], 0, ranks);
-			take -= o->request->atom;
+			take -= o->request->atom * (1 + take /
+						    o->request->atom / 8);
 		}
 		left -= take;
 	}
@@ -250,21 +257,19 @@ static uint64_t from_env(const char *name, uint64_t otherwise)
 	return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-static void no_rival_is_better(void **state)
+static void judge_many(const struct gen_limits *limits, uint64_t n)
 {
 	uint64_t seed = from_env("SN_BRUTE_SEED", 1);
-	uint64_t n = from_env("SN_BRUTE_CASES", 600) / 3, i;
-	uint64_t most = from_env("SN_BRUTE_FAILURES", 1);
+	uint64_t most = from_env("SN_BRUTE_FAILURES", 1), i;
 	struct tally tally = { 0 };
 
-	(void)state;
 	print_message("# %" PRIu64 " cases from SN_BRUTE_SEED=%" PRIu64 "\n", n,
 		      seed);
 	for (i = 0; i < n && tally.failed < most; i++) {
 		struct gen_rng rng = { .state = i };
 		struct gen_case c;
 
-		gen_case(&c, (seed << 32) + i, &large);
+		gen_case(&c, (seed << 32) + i, limits);
 		tally.failed += !judge(&c, &rng, &tally);
 		gen_done(&c);
 	}
@@ -278,10 +283,23 @@ static void no_rival_is_better(void **state)
 	}
 }
 
+static void no_rival_is_better(void **state)
+{
+	(void)state;
+	judge_many(&large, from_env("SN_BRUTE_CASES", 600) / 3);
+}
+
+static void nor_in_wide_supernodes(void **state)
+{
+	(void)state;
+	judge_many(&wide, from_env("SN_BRUTE_CASES", 600) / 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_rival_is_better),
+		cmocka_unit_test(nor_in_wide_supernodes),
 	};
 
 	return cmocka_run_group_tests_name("place_large", tests, NULL, NULL);
