@@ -35,7 +35,7 @@ ok "the jobs end well" await "$second" COMPLETED
 ok "all of them" await "$third" COMPLETED
 
 # The same layout in Megatron's other order, where the stages of a pipeline are neighbours.
-other=tp=4,ep=16,etp=1,pp=2,dp=8,order=tp-cp-ep-pp-dp
+other=tp=4,ep=4,etp=1,pp=2,dp=8,order=tp-cp-ep-pp-dp
 id=$(submit_held "--parallel=$other")
 ok "the other order runs" await_ranks "$id"
 ok "and is whole" check_ranks "$id" "$other"

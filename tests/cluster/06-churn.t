@@ -13,7 +13,7 @@ diag "seed ${SN_SEED:-1}, $SECONDS_LONG s"
 LAYOUTS=(tp=2 tp=2,dp=3 tp=4,dp=2 tp=8,dp=2 tp=2,dp=7,pp=1 tp=4,pp=2,dp=3
 	tp=8,ep=16,etp=1,dp=4 tp=2,ep=8,etp=1,dp=4 tp=4,ep=4,etp=2,dp=4,pp=2
 	tp=16,dp=2 tp=2,cp=2,dp=3 tp=8,ep=32,etp=1,pp=2,dp=8 tp=1,ep=8,dp=8
-	tp=3,dp=3 tp=4,pp=2,dp=2,order=tp-cp-ep-pp-dp)
+	tp=3,dp=3 tp=4,ep=2,etp=2,pp=2,dp=2,order=tp-cp-ep-pp-dp)
 declare -A layout
 jobs=()
 
@@ -35,17 +35,19 @@ while [ "$SECONDS" -lt "$end" ]; do
 		victim=${queue[RANDOM % ${#queue[@]}]}
 		case $((RANDOM % 4)) in
 		0) scancel "$victim" 2>/dev/null && cancelled=$((cancelled + 1)) ;;
-		1) scontrol requeue "$victim" 2>/dev/null && requeued=$((requeued + 1)) ;;
+		1 | 2) requeue "$victim" && requeued=$((requeued + 1)) ;;
 		esac
 	fi
-	for ((i = ${#queue[@]}; i < 20 && SECONDS < end; i++)); do new_job; done
-	sleep 0.5
+	for ((i = ${#queue[@]}; i < 20 && i < ${#queue[@]} + 3 && SECONDS < end; i++)); do new_job; done
+	sleep 0.2
 done
 queue_empty()
 {
 	[ -z "$(squeue -h -o %i)" ]
 }
 diag "${#jobs[@]} jobs, $cancelled cancelled, $requeued requeued"
+mapfile -t queue < <(squeue -h -o %i)
+for id in "${queue[@]}"; do start_now "$id"; done
 ok "the rest of the queue runs dry" until_true 180 queue_empty || diag "$(squeue -o '%i %T %r %N' | head)"
 
 # Each run of a job, between "begin" and "end" in its output, is one to check;
@@ -53,7 +55,7 @@ ok "the rest of the queue runs dry" until_true 180 queue_empty || diag "$(squeue
 checked=0
 for id in "${jobs[@]}"; do
 	[ -f "$WORK/$id.out" ] || continue
-	awk -v base="$WORK/run-$id-" '/^begin /{ f = base ++n ".part" } f { print >f } /^end /{ close(f); system("mv " f " " base n ".whole"); f = "" }' "$WORK/$id.out"
+	awk -v base="$WORK/run-$id-" '/^begin /{ n++; f = base n ".part" } f { print >f } /^end /{ close(f); system("mv " f " " base n ".whole"); f = "" }' "$WORK/$id.out"
 	for part in "$WORK/run-$id"-*.whole; do
 		[ -f "$part" ] || continue
 		checked=$((checked + 1))

@@ -173,7 +173,7 @@ log_is_clean()
 
 	text=$(grep -E 'error:|fatal:' "$CL_DIR/log/slurmctld.log" |
 		grep -vE "${LOG_ALLOW:-^$}" |
-		grep -vE 'state file|Trying backup state|Node ping apparently hung|slurm_receive_msgs|Unable to (send|contact)|Socket timed out|Zero Bytes were transmitted|Connection refused|Communication connection|SRUN_[A-Z_]*\) failed|Invalid job id|Invalid user id' | head -n 8)
+		grep -vE 'not responding|_slurm_rpc_(requeue|kill_job|update_job|complete)|state file|Trying backup state|Node ping apparently hung|slurm_receive_msgs|Unable to (send|contact)|Socket timed out|Zero Bytes were transmitted|Connection refused|Communication connection|SRUN_[A-Z_]*\) failed|Invalid job id|Invalid user id' | head -n 8)
 	is "slurmctld's log is without errors" "$text" ""
 }
 
@@ -184,7 +184,11 @@ submit()
 {
 	local text
 
-	text=$(timeout 60 sbatch --parsable --output="$WORK/%j.out" "$@" 2>&1) || { printf '%s\n' "$text"; return 1; }
+	text=$(timeout 60 sbatch --parsable --output="$WORK/%j.out" "$@" 2>&1) || {
+		# One word, as it may end up as a file's name.
+		printf 'refused:%s\n' "$text" | tr ' /\n' '_' | cut -c1-200
+		return 1
+	}
 	printf '%s\n' "${text##*$'\n'}"
 }
 
@@ -199,7 +203,9 @@ release()
 {
 	local id
 
-	for id; do : >"$WORK/go-$id"; done
+	for id; do
+		[[ ! $id =~ ^[0-9]+$ ]] || : >"$WORK/go-$id"
+	done
 }
 
 state_of()
@@ -223,6 +229,17 @@ await() # JOB "STATE…"
 	until_true "${3:-60}" state_is "$1" "$2" && return 0
 	scontrol show job "$1" 2>&1 | grep -E 'JobState|Reason'
 	return 1
+}
+
+# Slurm lets a requeued job wait for two minutes; do not.
+start_now() # JOB
+{
+	scontrol update "JobId=$1" StartTime=now 2>/dev/null
+}
+
+requeue() # JOB
+{
+	scontrol requeue "$1" 2>/dev/null && until_true 10 start_now "$1"
 }
 
 # slurmctld writes its state some seconds late, and kill -9 loses what is not
