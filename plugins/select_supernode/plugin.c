@@ -31,12 +31,10 @@ extern int init(void)
 
 extern int fini(void)
 {
-#if SN_SLURM_AT_LEAST(25, 5)
-	return stock.fini ? stock.fini() : SLURM_SUCCESS;
-#else
 	/* 24.11 has loaded the stock plugin too and ends it itself. */
+	if (SN_SLURM_AT_LEAST(25, 5) && stock.fini)
+		stock.fini();
 	return SLURM_SUCCESS;
-#endif
 }
 
 #define SN_FORWARD(type, name, params, args) \

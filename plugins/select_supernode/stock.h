@@ -99,7 +99,7 @@
 
 struct sn_stock {
 	int (*init)(void);
-	int (*fini)(void);
+	void (*fini)(void); /* before 25.11 it returns an int, never looked at */
 #define SN_MEMBER(type, name, params, args) type (*name) params;
 	SN_SELECT_OPS(SN_MEMBER)
 #undef SN_MEMBER
