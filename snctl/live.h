@@ -12,11 +12,6 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
-/* Renamed, and no more. */
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
-#define slurm_free_ctl_conf slurm_free_conf
-#endif
-
 #include "topology/err.h"
 #include "topology/jobspec.h"
 #include "topology/place.h"

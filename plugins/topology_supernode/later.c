@@ -33,7 +33,7 @@ static bool model_has_node(const node_record_t *node_ptr)
 	uint32_t t = model_topo() ?
 		sn_topo_find_node(model_topo(), node_ptr->name) : SN_NONE;
 
-	return t != SN_NONE && model_node_inx(t) == node_ptr->index;
+	return t != SN_NONE && model_node_inx(t) == (int)node_ptr->index;
 }
 
 /*
