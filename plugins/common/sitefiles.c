@@ -13,10 +13,16 @@
 #include <unistd.h>
 
 #include "src/common/read_config.h"
+#include "src/common/run_in_daemon.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "src/slurmd/slurmd/slurmd.h"
+
 #include "plugins/common/sitefiles.h"
+
+/* Only slurmd and slurmstepd have it. */
+#pragma weak conf
 
 #define TOPOLOGY_CONF "topology.conf"
 
@@ -300,6 +306,33 @@ int sn_site_files_load(const char *path, struct sn_site_files *ret,
 	}
 	*ret = files;
 	return 0;
+}
+
+char *sn_site_state_path(void)
+{
+	const char *dir = NULL;
+	char *path = NULL;
+
+	if (running_in_slurmctld())
+		dir = slurm_conf.state_save_location;
+	else if ((running_in_slurmd() || running_in_slurmstepd()) && &conf && conf)
+		dir = conf->spooldir;
+	if (dir && asprintf(&path, "%s/topology_supernode", dir) < 0)
+		path = NULL;
+	return path;
+}
+
+int sn_site_topology_in_effect(struct sn_topo **ret, struct sn_err *err)
+{
+	struct sn_site_files files = { NULL, 0 };
+	char *path = sn_site_state_path();
+	int rc = -ENOENT;
+
+	if (path && !sn_site_files_load(path, &files, NULL))
+		rc = sn_site_topology_again(&files, ret, NULL);
+	sn_site_files_done(&files);
+	free(path);
+	return rc ? sn_site_topology(ret, NULL, err) : 0;
 }
 
 int sn_site_policy(struct sn_policy *ret, struct sn_err *err)

@@ -46,6 +46,16 @@ int sn_site_files_save(const struct sn_site_files *files, const char *path,
 int sn_site_files_load(const char *path, struct sn_site_files *ret,
 		       struct sn_err *err);
 
+/*
+ * Where a daemon keeps the text of the topology that is in effect: slurmctld in
+ * StateSaveLocation, slurmd in its spool directory, where slurmstepd finds it.
+ * free(); NULL: nowhere.
+ */
+char *sn_site_state_path(void);
+/* The topology that the daemons last took as good: a topology.conf that has
+ * since been changed or damaged is not in effect. */
+int sn_site_topology_in_effect(struct sn_topo **ret, struct sn_err *err);
+
 /* supernode.conf; a missing file is the defaults. On error *ret is the
  * defaults too, so that the caller can go on after it has told. */
 int sn_site_policy(struct sn_policy *ret, struct sn_err *err);

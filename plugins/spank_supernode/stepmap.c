@@ -142,7 +142,7 @@ static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 
 	if (!is_arbitrary(sp) && !follow)
 		ret->master = strdup(names->name[0]);
-	if (sn_site_topology(&topo, NULL, &err)) {
+	if (sn_site_topology_in_effect(&topo, &err)) {
 		slurm_debug("supernode: %s", err.text);
 		return;
 	}

@@ -53,12 +53,13 @@ static void add(struct topoinfo *info, const char *key, const char *name,
 		char *more)
 {
 	struct record *r = &info->record[info->n++];
-	bitstr_t *bitmap = model_bitmap(name);
+	bitstr_t *bitmap = model_group_nodes(name);
 
 	r->key = xstrdup(key);
 	r->name = xstrdup(name);
 	r->nodes = bitmap ? bitmap2node_name(bitmap) : NULL;
 	r->more = more;
+	FREE_NULL_BITMAP(bitmap);
 }
 
 struct topoinfo *topoinfo_create(void)

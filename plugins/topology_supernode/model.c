@@ -2,18 +2,20 @@
 /*
  * model.c - the model of topology.conf, tied to Slurm's node table.
  *
- * `scontrol reconfigure` starts a new slurmctld process, so "the old topology
- * stays" cannot mean one in memory: the text of the last good one is kept in
- * StateSaveLocation.
+ * `scontrol reconfigure` starts a new process, of slurmctld and of slurmd, so
+ * "the old topology stays" cannot mean one in memory: the text of the last good
+ * one is kept where the daemon keeps its state.
  */
 #include "plugins/compat.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
 #include "src/common/log.h"
+#include "src/common/macros.h"
 #include "src/common/read_config.h"
 #include "src/common/run_in_daemon.h"
 #include "src/common/xmalloc.h"
@@ -33,15 +35,15 @@ static struct model {
 	uint32_t *topo_node; /* [n_inx] node table -> model */
 	uint32_t n_inx;
 	int *node_inx; /* [topo->n_nodes] model -> node table, -1 */
-	bitstr_t **supernode; /* [topo->n_supernodes], made when asked for */
-	bitstr_t **unit, **fabric;
+	list_t *kept; /* struct kept, what model_bitmap() gave away */
 } model;
 
-static char *state_path(void)
-{
-	return xstrdup_printf("%s/topology_supernode",
-			      slurm_conf.state_save_location);
-}
+struct kept {
+	char *name;
+	bitstr_t *nodes;
+};
+
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void read_policy(void)
 {
@@ -74,15 +76,13 @@ static struct sn_topo *last_good(struct sn_site_files *ret_files)
 		memset(&model.files, 0, sizeof(model.files));
 		return topo;
 	}
-	if (!running_in_slurmctld())
-		return NULL;
-	path = state_path();
-	if (!sn_site_files_load(path, ret_files, &err) &&
+	path = sn_site_state_path();
+	if (path && !sn_site_files_load(path, ret_files, &err) &&
 	    sn_site_topology_again(ret_files, &topo, &err)) {
 		sn_site_files_done(ret_files);
 		topo = NULL;
 	}
-	xfree(path);
+	free(path);
 	return topo;
 }
 
@@ -91,13 +91,14 @@ static void keep_good(const struct sn_site_files *files)
 	struct sn_err err;
 	char *path;
 
-	if (!running_in_slurmctld())
+	/* slurmstepd only reads what slurmd has kept. */
+	if (running_in_slurmstepd())
 		return;
-	path = state_path();
-	if (sn_site_files_save(files, path, &err))
+	path = sn_site_state_path();
+	if (path && sn_site_files_save(files, path, &err))
 		error("topology/supernode: %s; after a restart a bad topology.conf would leave every node loose",
 		      err.text);
-	xfree(path);
+	free(path);
 }
 
 static struct sn_topo *read_topology(struct sn_site_files *ret_files)
@@ -167,29 +168,11 @@ static void tie(const struct sn_topo *topo)
 		if (model.node_inx[t] < 0 && !unknown++ && node_record_count)
 			verbose("topology/supernode: topology.conf: node %s is not in slurm.conf, ignoring",
 				topo->node[t].name);
-	model.supernode = xcalloc((size_t)topo->n_supernodes + 1,
-				  sizeof(*model.supernode));
-	model.unit = xcalloc((size_t)topo->n_units + 1, sizeof(*model.unit));
-	model.fabric = xcalloc((size_t)topo->n_fabrics + 1,
-			       sizeof(*model.fabric));
-}
-
-static void free_bitmaps(bitstr_t ***bitmap, uint32_t n)
-{
-	uint32_t i;
-
-	for (i = 0; *bitmap && i < n; i++)
-		FREE_NULL_BITMAP((*bitmap)[i]);
-	xfree(*bitmap);
 }
 
 static void untie(void)
 {
-	if (model.topo) {
-		free_bitmaps(&model.supernode, model.topo->n_supernodes);
-		free_bitmaps(&model.unit, model.topo->n_units);
-		free_bitmaps(&model.fabric, model.topo->n_fabrics);
-	}
+	FREE_NULL_LIST(model.kept);
 	xfree(model.topo_node);
 	xfree(model.node_inx);
 	model.n_inx = 0;
@@ -225,6 +208,10 @@ void model_done(void)
 
 const struct sn_topo *model_topo(void)
 {
+	/* The slurmstepd that manages a job's steps (--stepmgr) starts them with
+	 * our select plugin and has never been told to build a topology. */
+	if (!model.topo && running_in_slurmstepd())
+		model_build();
 	return model.topo;
 }
 
@@ -246,20 +233,9 @@ int model_node_inx(uint32_t topo_node)
 		model.node_inx[topo_node] : -1;
 }
 
-static bitstr_t *nodes_bitmap(bitstr_t **kept, bool (*is_in)(uint32_t t, uint32_t what),
-			      uint32_t what)
+static bool in_supernode(uint32_t t, uint32_t supernode)
 {
-	uint32_t t;
-
-	if (*kept && bit_size(*kept) == node_record_count)
-		return *kept;
-	FREE_NULL_BITMAP(*kept);
-	*kept = bit_alloc(node_record_count);
-	for (t = 0; t < model.topo->n_nodes; t++)
-		if (model.node_inx[t] >= 0 &&
-		    model.node_inx[t] < node_record_count && is_in(t, what))
-			bit_set(*kept, model.node_inx[t]);
-	return *kept;
+	return model.topo->node[t].supernode == supernode;
 }
 
 static bool in_unit(uint32_t t, uint32_t unit)
@@ -277,39 +253,116 @@ static bool in_fabric(uint32_t t, uint32_t fabric)
 	return false;
 }
 
-bitstr_t *model_supernode_bitmap(uint32_t supernode)
-{
-	const struct sn_topo_supernode *sn = &model.topo->supernode[supernode];
-	bitstr_t **kept = &model.supernode[supernode];
-	uint32_t t;
+typedef bool (*is_in_fn)(uint32_t t, uint32_t what);
 
-	if (*kept && bit_size(*kept) == node_record_count)
-		return *kept;
-	FREE_NULL_BITMAP(*kept);
-	*kept = bit_alloc(node_record_count);
-	for (t = sn->first_node; t < sn->first_node + sn->n_nodes; t++)
+static is_in_fn find_group(const char *name, uint32_t *ret)
+{
+	if ((*ret = sn_topo_find_supernode(model.topo, name)) != SN_NONE)
+		return in_supernode;
+	if ((*ret = sn_topo_find_unit(model.topo, name)) != SN_NONE)
+		return in_unit;
+	if ((*ret = sn_topo_find_fabric(model.topo, name)) != SN_NONE)
+		return in_fabric;
+	return NULL;
+}
+
+bitstr_t *model_group_nodes(const char *name)
+{
+	bitstr_t *nodes;
+	is_in_fn is_in;
+	uint32_t what, t, end;
+
+	if (!model.topo || !name || !node_record_count)
+		return NULL;
+	is_in = find_group(name, &what);
+	if (!is_in)
+		return NULL;
+	t = 0;
+	end = model.topo->n_nodes;
+	if (is_in == in_supernode) {
+		t = model.topo->supernode[what].first_node;
+		end = t + model.topo->supernode[what].n_nodes;
+	}
+	nodes = bit_alloc(node_record_count);
+	for (; t < end; t++)
 		if (model.node_inx[t] >= 0 &&
-		    model.node_inx[t] < node_record_count)
-			bit_set(*kept, model.node_inx[t]);
-	return *kept;
+		    model.node_inx[t] < node_record_count && is_in(t, what))
+			bit_set(nodes, model.node_inx[t]);
+	return nodes;
+}
+
+static int kept_name(void *x, void *key)
+{
+	return !xstrcmp(((struct kept *)x)->name, key);
+}
+
+static void free_kept(void *x)
+{
+	struct kept *kept = x;
+
+	xfree(kept->name);
+	FREE_NULL_BITMAP(kept->nodes);
+	xfree(kept);
 }
 
 bitstr_t *model_bitmap(const char *name)
 {
-	uint32_t i;
+	struct kept *kept;
+	bitstr_t *nodes;
 
-	if (!model.topo || !name || !node_record_count)
-		return NULL;
-	i = sn_topo_find_supernode(model.topo, name);
-	if (i != SN_NONE)
-		return model_supernode_bitmap(i);
-	for (i = 0; i < model.topo->n_units; i++)
-		if (!xstrcmp(model.topo->unit[i].name, name))
-			return nodes_bitmap(&model.unit[i], in_unit, i);
-	i = sn_topo_find_fabric(model.topo, name);
-	if (i != SN_NONE)
-		return nodes_bitmap(&model.fabric[i], in_fabric, i);
-	return NULL;
+	/* Asked for under read locks, so by several threads. */
+	slurm_mutex_lock(&kept_lock);
+	if (!model.kept)
+		model.kept = list_create(free_kept);
+	kept = list_find_first(model.kept, kept_name, (void *)name);
+	if (!kept && (nodes = model_group_nodes(name))) {
+		kept = xmalloc(sizeof(*kept));
+		kept->name = xstrdup(name);
+		kept->nodes = nodes;
+		list_append(model.kept, kept);
+	}
+	nodes = kept ? kept->nodes : NULL;
+	slurm_mutex_unlock(&kept_lock);
+	return nodes;
+}
+
+void model_whole_supernodes(bitstr_t *nodes)
+{
+	const struct sn_topo *topo = model.topo;
+	uint32_t t = 0, s;
+
+	for (s = 0; topo && s < topo->n_supernodes; s++) {
+		uint32_t first = topo->supernode[s].first_node;
+		uint32_t end = first + topo->supernode[s].n_nodes;
+
+		for (t = first; t < end; t++)
+			if (model.node_inx[t] >= 0 &&
+			    bit_test(nodes, model.node_inx[t]))
+				break;
+		if (t == end)
+			continue;
+		for (t = first; t < end; t++)
+			if (model.node_inx[t] >= 0)
+				bit_set(nodes, model.node_inx[t]);
+	}
+}
+
+uint32_t model_broken_supernodes(bitstr_t *nodes)
+{
+	const struct sn_topo *topo = model.topo;
+	uint32_t s, t, sum = 0;
+
+	for (s = 0; topo && s < topo->n_supernodes; s++) {
+		const struct sn_topo_supernode *sn = &topo->supernode[s];
+
+		for (t = sn->first_node; t < sn->first_node + sn->n_nodes; t++)
+			if (model.node_inx[t] < 0 ||
+			    !bit_test(nodes, model.node_inx[t])) {
+				sum += sn->n_nodes;
+				break;
+			}
+	}
+	return sum;
 }
 
 uint32_t model_card_id(void)
@@ -328,9 +381,10 @@ uint64_t model_cards(const node_record_t *node_ptr)
 	state = list_find_first(node_ptr->gres_list, gres_find_id, &id);
 	if (!state || !state->gres_data)
 		return 0;
-	n = ((gres_node_state_t *)state->gres_data)->gres_cnt_avail;
+	/* What it should have: that a card is missing today is temporary. */
+	n = ((gres_node_state_t *)state->gres_data)->gres_cnt_config;
 	if (!n || n == NO_VAL64)
-		n = ((gres_node_state_t *)state->gres_data)->gres_cnt_config;
+		n = ((gres_node_state_t *)state->gres_data)->gres_cnt_avail;
 	if (n == NO_VAL64)
 		n = 0;
 	return n >= SN_CARDS_MAX ? UINT64_MAX : (UINT64_C(1) << n) - 1;

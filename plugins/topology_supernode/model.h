@@ -25,10 +25,15 @@ const struct sn_policy *model_policy(void);
 uint32_t model_topo_node(uint32_t node_inx); /* SN_NONE: not in the model */
 int model_node_inx(uint32_t topo_node); /* -1: not in Slurm's node table */
 
-/* The bitmap of a supernode, unit or fabric, of the node table. Owned by the
- * model. NULL: no such name. */
+/* The nodes of a supernode, unit or fabric, of the node table; NULL: no such
+ * name. The first belongs to the model and stays until the next build, the
+ * second is the caller's. */
 bitstr_t *model_bitmap(const char *name);
-bitstr_t *model_supernode_bitmap(uint32_t supernode);
+bitstr_t *model_group_nodes(const char *name);
+/* Add to nodes all of every supernode that one of them is in. */
+void model_whole_supernodes(bitstr_t *nodes);
+/* The nodes of all supernodes that are not wholly in `nodes`. */
+uint32_t model_broken_supernodes(bitstr_t *nodes);
 
 /* Plugin id of the gres that a card is. */
 uint32_t model_card_id(void);

@@ -82,16 +82,8 @@ extern int topology_p_eval_nodes(topology_eval_t *topo_eval)
 
 extern int topology_p_whole_topo(bitstr_t *node_mask SN_TOPO_CTX)
 {
-	const struct sn_topo *topo = model_topo();
-	uint32_t s;
-
 	SN_TOPO_UNUSED_CTX;
-	for (s = 0; topo && s < topo->n_supernodes; s++) {
-		bitstr_t *bitmap = model_supernode_bitmap(s);
-
-		if (bit_overlap_any(bitmap, node_mask))
-			bit_or(node_mask, bitmap);
-	}
+	model_whole_supernodes(node_mask);
 	return SLURM_SUCCESS;
 }
 
@@ -221,12 +213,6 @@ extern int SN_TOPO_INFO(unpack)(void **topoinfo_pptr, buf_t *buffer,
 /* The nodes of supernodes that are not wholly there. */
 extern uint32_t topology_p_get_fragmentation(bitstr_t *node_mask SN_TOPO_CTX)
 {
-	const struct sn_topo *topo = model_topo();
-	uint32_t s, sum = 0;
-
 	SN_TOPO_UNUSED_CTX;
-	for (s = 0; topo && s < topo->n_supernodes; s++)
-		if (!bit_super_set(model_supernode_bitmap(s), node_mask))
-			sum += topo->supernode[s].n_nodes;
-	return sum;
+	return model_broken_supernodes(node_mask);
 }
