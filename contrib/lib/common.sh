@@ -35,8 +35,12 @@ quietly()
 
 	start=$(date +%s)
 	next=$((start + 30))
+	# A process group of its own, for stop_child.
+	set -m
 	"$@" >"$log" 2>&1 </dev/null &
 	pid=$!
+	set +m
+	SN_CHILD=$pid
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 0.2
 		now=$(date +%s)
@@ -50,12 +54,20 @@ quietly()
 	done
 	wait "$pid"
 	rc=$?
+	SN_CHILD=
 	[ -t 1 ] && printf '\r\033[K'
 	if [ "$rc" -ne 0 ]; then
 		printf -- '--- the end of %s:\n' "$log" >&2
 		tail -n 25 "$log" >&2
 	fi
 	return "$rc"
+}
+
+# For a script's INT and TERM traps: end what quietly runs, with its children.
+SN_CHILD=
+stop_child()
+{
+	[ -z "$SN_CHILD" ] || kill -TERM -- "-$SN_CHILD" 2>/dev/null
 }
 
 # need_space DIR MEGABYTES WHAT
