@@ -23,6 +23,36 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 extern int init(void);
 extern int fini(void);
+/*
+ * Slurm's public API shows no SPANK option, so clients (snctl why, show jobs)
+ * read what the job asked for in its admin_comment, which users cannot set.
+ * One that somebody else has filled is left alone.
+ */
+static void tell_clients(job_desc_msg_t *job_desc,
+			 const struct sn_jobspec_text *text,
+			 const struct sn_layout *layout)
+{
+	const struct {
+		const char *key, *value;
+	} more[] = {
+		{ "pool", text->pool }, { "spares", text->spares },
+		{ "elastic", text->elastic }, { "role", text->role },
+		{ "service", text->service },
+	};
+	char canonical[SN_LAYOUT_TEXT_MAX];
+	size_t i;
+
+	if (job_desc->admin_comment && job_desc->admin_comment[0])
+		return;
+	sn_layout_format(layout, canonical, sizeof(canonical));
+	xfree(job_desc->admin_comment);
+	xstrfmtcat(job_desc->admin_comment, "supernode:parallel=%s", canonical);
+	for (i = 0; i < sizeof(more) / sizeof(more[0]); i++)
+		if (more[i].value && more[i].value[0])
+			xstrfmtcat(job_desc->admin_comment, ";%s=%s",
+				   more[i].key, more[i].value);
+}
+
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		      char **err_msg);
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
@@ -62,7 +92,7 @@ static int refuse(int rc, const struct sn_err *err, char **err_msg)
 static void write_out(job_desc_msg_t *job_desc, const struct sn_layout *layout)
 {
 	const char *name = SN_JOBOPT_PREFIX "parallel=";
-	char text[512];
+	char text[SN_LAYOUT_TEXT_MAX];
 	uint32_t i;
 
 	sn_layout_format(layout, text, sizeof(text));
@@ -101,8 +131,11 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		rc = derive_request(job_desc, api, &spec, &err);
 	if (rc)
 		return refuse(rc, &err, err_msg);
-	if (spec.has_parallel)
+	if (spec.has_parallel) {
+		/* First, as write_out() frees what text points into. */
+		tell_clients(job_desc, &text, &spec.layout);
 		write_out(job_desc, &spec.layout);
+	}
 	return SLURM_SUCCESS;
 }
 

@@ -51,9 +51,8 @@ end=$(date -d "$(scontrol -o show job "$a" | sed -n 's/.* EndTime=\([^ ]*\).*/\1
 like "it fits when the first job reaches its limit" "$(snctl why "$c" --json)" "\"fits_at\": $end,"
 like "and Slurm's reason is in plain words" "$why" 'Resources: what it asks for is not free'
 
-scontrol update "JobId=$c" "AdminComment=supernode:parallel=tp=8,ep=32,etp=1,dp=16"
-why=$(snctl why "$c")
-like "with its layout known it is told in atoms" "$why" '4 atoms of 32'
+like "show jobs has the layout" "$(snctl show jobs --json)" '"tp=8,[^"]*ep=32,etp=1,[^"]*dp=16,'
+like "it is told in atoms" "$why" '4 atoms of 32'
 # 56 cards of sn2 are in whole nodes: one atom, and 8 cards short of the second.
 like "sn2 has room for one and is 8 cards short of the next" "$why" '^sn2 +58 +56 +0 +1 +8$'
 
