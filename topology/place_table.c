@@ -132,26 +132,44 @@ static void fill_row(const struct pl_table *t, uint32_t i)
 							 &st);
 }
 
-/* The common case: no spares, nothing bound, no units. */
+/* z node blocks are left to the nodes after one. */
+static uint32_t round_up(const struct pl_table *t, bool last, uint32_t z)
+{
+	uint32_t over = last && t->per_unit > 1 ? z % t->per_unit : 0;
+
+	return over ? z + t->per_unit - over : z;
+}
+
+/* The common case: no spares, nothing bound. */
 static void fill_row_plain(const struct pl_table *t, uint32_t i)
 {
 	const struct pl_item *it = &t->item[i];
 	const pl_cost *next = row_of(t, i + 1);
-	pl_cost *row = row_of(t, i);
-	uint32_t cap = it->cap, z;
+	pl_cost *row = row_of(t, i), cost = it->cost + t->unit_cost;
+	uint32_t cap = it->cap, width = t->o + 1;
+	uint32_t open = t->o && !it->last; /* is the unit, once it is used? */
 
-	row[0] = next[0];
-	for (z = 1; z <= t->z; z++) {
-		pl_cost cost = next[z > cap ? z - cap : 0] + it->cost;
+	for (uint32_t z = 0; z <= t->z; z++) {
+		uint32_t skip = round_up(t, it->last, z) * width, use;
+		pl_cost c = next[skip], u = PL_INF;
 
-		row[z] = cost < next[z] ? cost : next[z];
+		if (z) {
+			use = round_up(t, it->last, z > cap ? z - cap : 0);
+			u = next[use * width + open] + cost;
+		}
+		*row++ = u < c ? u : c;
+		if (!t->o)
+			continue;
+		u -= t->unit_cost;
+		c = next[skip + open];
+		*row++ = u < c ? u : c;
 	}
 }
 
 void pl_table_solve(const struct pl_table *t)
 {
 	pl_cost *end = row_of(t, t->n);
-	bool plain = !t->j && !t->q && !t->o && t->per_unit == 1 && !t->assign;
+	bool plain = !t->j && !t->q && !t->assign;
 
 	for (size_t s = 0; s < t->size; s++)
 		end[s] = PL_INF;
