@@ -50,10 +50,25 @@
  * Where units take turns in the nodes' order, rank order has to go unit by
  * unit, by their first nodes, for unit blocks to stay whole.
  *
- * 2 and 3 are exact at every size. 4 to 7 are exact while the search stays
- * within SN_PLACE_EXACT_WORK elementary steps; ret->exact says whether it did.
- * Beyond, the choice inside each supernode is still exact for the atoms it
- * gets, and only the split over supernodes of equal standing is by greedy.
+ * 2 and 3 are exact at every size. 4 to 7 are exact while the tables for them
+ * stay within SN_PLACE_EXACT_WORK elementary steps, and ret->exact says whether
+ * they did: idle clusters of a million cards do, and busy ones of tens of
+ * thousands. Beyond:
+ * - the supernodes are chosen by 2 and 3 alone, those that are cheapest when
+ *   full deciding between equals, and the atoms are split over them exactly, or
+ *   where even that is too much by what each atom saves. In each supernode the
+ *   nodes are still the best for the atoms it gets. So, of nodes with c cards
+ *   that are all free or not at all, at most one more than the fewest is used
+ *   in each supernode.
+ * - a supernode with more than about 4 million nodes times node blocks (2,000
+ *   nodes of one block, 700 of eight) chooses its nodes by a greedy rule: the
+ *   fewest nodes without units; with units or spares at most one more than
+ *   needed in each unit used; the weight is not the least.
+ * - exact_nodes that the best placement with any number of nodes does not
+ *   happen to have: 2 and 3 too may not be the best, and in clusters of
+ *   thousands of busy supernodes it may be said not to be found though there
+ *   is a choice; the sentence then says that the search was limited. The same
+ *   holds for required nodes in supernodes of thousands of nodes.
  *
  * Pure and deterministic: no I/O, no globals, no clock, no randomness; inputs
  * are not changed. Time is near-linear in nodes.

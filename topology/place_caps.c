@@ -213,7 +213,7 @@ int pl_local_caps(struct pl *p)
 		rc = pl_local_profile(p, s);
 		if (rc)
 			return rc;
-		if (sn->profile)
+		if (pl_has_costs(sn))
 			caps_from_profile(sn);
 		else
 			rc = pl_large_cap(p, s);

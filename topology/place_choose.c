@@ -91,6 +91,21 @@ static uint32_t fewest_by_nodes(const struct pl *p, uint32_t k)
 	return ret;
 }
 
+/* Before the number to try next where not all numbers can be: so many of the
+ * largest have the nodes that are asked for. */
+static uint32_t most_likely(const struct pl *p, const struct pl_forest *f,
+			    const struct ranking *r, uint32_t k)
+{
+	uint64_t nodes = 0;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		nodes += p->sn[f->leaf[r->order[i]].s].n_items;
+		if (nodes >= p->bound)
+			return i > k ? i : k;
+	}
+	return k;
+}
+
 /* Keep the leaves that a choice of k can use, with what they lose. */
 static uint64_t set_losses(const struct pl *p, struct pl_forest *f,
 			   const struct ranking *r, uint32_t k)
@@ -123,27 +138,25 @@ static uint64_t set_losses(const struct pl *p, struct pl_forest *f,
 	return slack;
 }
 
-/* The leaves that are in question, and their profiles. */
+/* The leaves that are in question, and their profiles (ret_all: with costs). */
 static int sift(struct pl *p, const struct pl_forest *all,
-		struct pl_forest *ret)
+		struct pl_forest *ret, bool *ret_all)
 {
-	int rc;
+	uint32_t *s = pl_alloc(all->n, sizeof(*s));
+	int rc = -ENOMEM;
 
 	*ret = (struct pl_forest){ 0 };
 	ret->leaf = pl_alloc(all->n, sizeof(*ret->leaf));
-	if (!ret->leaf)
-		return -ENOMEM;
-	for (uint32_t s = 0; s < p->topo->n_supernodes; s++) {
-		uint32_t i = p->sn[s].leaf;
-
-		if (!p->sn[s].cap || all->leaf[i].never)
-			continue;
-		rc = pl_local_profile(p, s);
-		if (rc)
-			return rc;
-		ret->leaf[ret->n++] = all->leaf[i];
+	if (s && ret->leaf) {
+		for (uint32_t i = 0; i < p->topo->n_supernodes; i++)
+			if (p->sn[i].cap && !all->leaf[p->sn[i].leaf].never) {
+				s[ret->n] = i;
+				ret->leaf[ret->n++] = all->leaf[p->sn[i].leaf];
+			}
+		rc = pl_local_profiles(p, s, ret->n, ret_all);
 	}
-	return pl_forest_build(ret, p->topo);
+	free(s);
+	return rc ? rc : pl_forest_build(ret, p->topo);
 }
 
 /* All in question host the same at the same cost: then it makes no difference
@@ -168,18 +181,25 @@ static int choose_k(struct pl *p, struct pl_forest *all,
 {
 	uint64_t slack = set_losses(p, all, r, k);
 	struct pl_forest f;
-	bool uniform;
+	bool uniform, known;
 	int rc;
 
 	ret->n = k;
-	rc = sift(p, all, &f);
+	rc = sift(p, all, &f, &known);
 	uniform = !rc && is_uniform(p, &f);
 	if (uniform)
 		slack = 0;
-	if (!rc)
+	if (!rc && !known && !uniform)
+		p->exact = false;
+	if (!rc && p->bound && !known && !uniform)
+		rc = -E2BIG;
+	else if (!rc)
 		rc = pl_steps(p, &f, k, slack, uniform, ret);
 	if (rc == -E2BIG) {
 		p->exact = false;
+		/* With more supernodes than need be, any choice would do. */
+		if (p->bound && slack > all->leaf[r->order[0]].cap)
+			slack = all->leaf[r->order[0]].cap;
 		rc = pl_tree(p, &f, k, slack, ret);
 	}
 	pl_forest_done(&f);
@@ -231,11 +251,13 @@ int pl_choose(struct pl *p, struct pl_choice *ret)
 	}
 	rc = -ENOSPC;
 	for (; k && k <= most && rc == -ENOSPC; k++) {
-		if (p->work > PL_PROFILE_WORK && p->bound) {
+		if (p->work > 2 * PL_PROFILE_WORK && p->bound) {
 			p->exact = false;
 			break;
 		}
 		rc = choose_k(p, &all, &r, k, ret);
+		if (!p->exact && p->bound)
+			k = most_likely(p, &all, &r, k);
 	}
 out:
 	pl_forest_done(&all);

@@ -38,8 +38,9 @@ typedef unsigned __int128 pl_cost;
 
 /* One supernode's tables may take this much; else place_large.c serves it. */
 #define PL_LOCAL_BYTES (64u << 20)
-/* All profiles together may take so many steps; further ones are estimates. */
-#define PL_PROFILE_WORK (8 * (uint64_t)SN_PLACE_EXACT_WORK)
+/* The profiles that are wanted at once may take so many steps; else costs are
+ * estimated. */
+#define PL_PROFILE_WORK (4 * (uint64_t)SN_PLACE_EXACT_WORK)
 
 /* A node that can host at least one node block. Kept per supernode, unit by
  * unit, so that a unit is a run. */
@@ -57,9 +58,12 @@ struct pl_item {
 struct pl_profile {
 	uint32_t atoms; /* the most */
 	uint32_t q; /* the most nodes if p->bound, else 0 */
-	pl_cost *cost; /* [(atoms + 1) * (q + 1)], PL_INF: cannot be */
+	pl_cost *cost; /* [(atoms + 1) * (q + 1)], PL_INF: cannot be; NULL: not
+			* known, as it would take too long */
 	const struct pl_item *item; /* of the first supernode that has it */
 	uint32_t n_items, q_max;
+	uint64_t steps; /* to find the costs */
+	uint32_t round; /* of p, for counting each once */
 	uint64_t hash;
 	struct pl_profile *next; /* in its hash bucket */
 };
@@ -98,6 +102,7 @@ struct pl {
 	uint64_t weight_min, weight_div, free_min, left_min;
 	struct pl_profile **bucket;
 	uint32_t n_buckets;
+	uint32_t round;
 	uint64_t work; /* elementary steps done */
 	bool exact;
 };
@@ -149,6 +154,12 @@ int pl_spared_units(const struct pl *p, const struct pl_supernode *sn,
 
 /* place_local.c */
 int pl_local_profile(struct pl *p, uint32_t s);
+int pl_local_profiles(struct pl *p, const uint32_t *s, uint32_t n,
+		      bool *ret_all);
+static inline bool pl_has_costs(const struct pl_supernode *sn)
+{
+	return sn->profile && sn->profile->cost;
+}
 /* Marks in used[] (one per item) the nodes that host `atoms` atoms best;
  * nodes: exactly that many, 0: free. */
 int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
@@ -168,7 +179,7 @@ static inline pl_cost pl_cost_of(const struct pl *p, uint32_t s,
 {
 	const struct pl_supernode *sn = &p->sn[s];
 
-	if (!sn->profile)
+	if (!pl_has_costs(sn))
 		return pl_large_cost(p, s, atoms);
 	return sn->profile->cost[(size_t)atoms * (sn->profile->q + 1) + q];
 }

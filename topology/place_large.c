@@ -295,6 +295,34 @@ struct span { /* how many nodes a supernode can use for its atoms */
 	uint32_t least, most;
 };
 
+/* Without a profile: as if neither units nor spares bound the nodes more. */
+static bool guess_span(const struct pl *p, const struct pl_supernode *sn,
+		       uint32_t atoms, struct span *ret)
+{
+	uint64_t want = (uint64_t)atoms * p->per_atom;
+	uint32_t count[SN_CARDS_MAX + 1] = { 0 };
+
+	ret->most = sn->n_items - p->req->spares;
+	if (sn->q_max < ret->most)
+		ret->most = sn->q_max;
+	if (want < ret->most)
+		ret->most = (uint32_t)want;
+	ret->least = 0;
+	for (uint32_t i = 0; i < sn->n_items; i++)
+		count[sn->item[i].cap]++;
+	for (uint32_t c = SN_CARDS_MAX; c && want; c--) {
+		uint64_t n = (want + c - 1) / c;
+
+		if (n > count[c])
+			n = count[c];
+		ret->least += (uint32_t)n;
+		want -= n * c < want ? n * c : want;
+	}
+	if (ret->least < sn->n_must)
+		ret->least = sn->n_must;
+	return ret->least <= ret->most;
+}
+
 static bool find_span(const struct pl *p, const struct pl_pick *pick,
 		      uint32_t atoms, struct span *ret)
 {
@@ -303,8 +331,10 @@ static bool find_span(const struct pl *p, const struct pl_pick *pick,
 	const pl_cost *cost;
 	uint32_t q, n;
 
-	if (!f || atoms < sn->min || atoms > sn->cap)
+	if (atoms < sn->min || atoms > sn->cap)
 		return false;
+	if (!pl_has_costs(sn))
+		return guess_span(p, sn, atoms, ret);
 	cost = f->cost + (size_t)atoms * (f->q + 1);
 	for (q = 1; q <= f->q && cost[q] >= PL_INF; q++)
 		;
@@ -360,16 +390,19 @@ static bool take_nodes(struct pl *p, struct pl_choice *c, uint64_t least)
 
 	for (uint32_t i = 0; i < c->n; i++) {
 		struct pl_pick *pick = &c->pick[i];
-		const struct pl_profile *f = p->sn[pick->s].profile;
-		const pl_cost *cost = f->cost +
-				      (size_t)pick->atoms * (f->q + 1);
+		const struct pl_supernode *sn = &p->sn[pick->s];
+		const pl_cost *cost = NULL;
 		struct span span;
+
+		if (pl_has_costs(sn))
+			cost = sn->profile->cost +
+			       (size_t)pick->atoms * (sn->profile->q + 1);
 
 		find_span(p, pick, pick->atoms, &span);
 		pick->nodes = span.least;
 		for (uint32_t q = span.least + 1;
 		     q <= span.most && q - span.least <= left; q++)
-			if (cost[q] < PL_INF)
+			if (!cost || cost[q] < PL_INF)
 				pick->nodes = q;
 		left -= pick->nodes - span.least;
 	}

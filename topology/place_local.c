@@ -44,8 +44,8 @@ static uint64_t table_steps(const struct pl *p, const struct pl_table *t)
 {
 	uint64_t steps = (uint64_t)t->n * t->size;
 
-	if (t->assign)
-		steps *= t->m;
+	if (t->assign) /* without fill_row_plain() */
+		steps *= 3 * (uint64_t)t->m;
 	return p->req->spares ? steps * t->m : steps;
 }
 
@@ -98,33 +98,80 @@ static pl_cost answer(const struct pl *p, const struct pl_table *t, uint32_t a,
 	return best;
 }
 
-static int make_profile(struct pl *p, uint32_t s, const struct pl_table *first,
-			uint32_t atoms, struct pl_profile **ret)
+static bool is_large(const struct pl *p, const struct pl_table *t)
+{
+	return (t->n + 1) * (pl_cost)t->size * sizeof(*t->row) >
+		       PL_LOCAL_BYTES ||
+	       table_steps(p, t) > SN_PLACE_EXACT_WORK;
+}
+
+/* Find the profile of s, or begin one; its costs come later. Sets sn->large
+ * instead if its tables would be too large. */
+static int find_profile(struct pl *p, uint32_t s)
 {
 	struct pl_supernode *sn = &p->sn[s];
-	struct pl_table t = *first;
-	struct pl_profile *f = pl_alloc(1, sizeof(*f));
-	uint32_t width = p->bound ? t.q + 1 : 1;
-	size_t n = (size_t)(atoms + 1) * width;
+	struct pl_profile **head, *f;
+	struct pl_table t;
+	uint32_t atoms;
+	uint64_t hash;
 
+	if (sn->profile || sn->large)
+		return 0;
+	atoms = pl_plain_atoms(p, sn);
+	table_for(p, s, atoms, &t);
+	sn->large = is_large(p, &t);
+	if (sn->large)
+		return 0;
+	if (!p->bucket) {
+		p->bucket = pl_alloc(p->topo->n_supernodes,
+				     sizeof(*p->bucket));
+		if (!p->bucket)
+			return -ENOMEM;
+		p->n_buckets = p->topo->n_supernodes;
+	}
+	hash = hash_items(sn);
+	head = &p->bucket[hash % p->n_buckets];
+	for (f = *head; f; f = f->next)
+		if (f->hash == hash && same_items(sn, f))
+			break;
+	if (!f) {
+		f = pl_alloc(1, sizeof(*f));
+		if (!f)
+			return -ENOMEM;
+		*f = (struct pl_profile){
+			.atoms = atoms, .q = p->bound ? t.q : 0,
+			.item = sn->item, .n_items = sn->n_items,
+			.q_max = sn->q_max, .steps = table_steps(p, &t),
+			.hash = hash, .next = *head,
+		};
+		*head = f;
+	}
+	sn->profile = f;
+	return 0;
+}
+
+static int fill_profile(struct pl *p, uint32_t s)
+{
+	struct pl_profile *f = p->sn[s].profile;
+	size_t width, n;
+	struct pl_table t;
+	uint32_t most;
+
+	if (!f || f->cost)
+		return 0;
+	width = (size_t)f->q + 1;
+	n = (f->atoms + 1) * width;
+	table_for(p, s, f->atoms, &t);
 	t.row = pl_alloc(2 * t.size, sizeof(*t.row));
-	if (f)
-		f->cost = pl_alloc(n, sizeof(*f->cost));
-	if (!f || !t.row || !f->cost) {
-		if (f)
-			free(f->cost);
-		free(f);
+	f->cost = pl_alloc(n, sizeof(*f->cost));
+	if (!t.row || !f->cost) {
 		free(t.row);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++)
 		f->cost[i] = PL_INF;
-	f->atoms = atoms;
-	f->q = width - 1;
-	f->item = sn->item;
-	f->n_items = sn->n_items;
-	f->q_max = sn->q_max;
-	for (t.m = t.j ? 1 : first->m; t.m <= first->m; t.m++) {
+	most = t.m;
+	for (t.m = t.j ? 1 : most; t.m <= most; t.m++) {
 		pl_table_solve(&t);
 		for (size_t i = 0; i < n; i++) {
 			pl_cost c = answer(p, &t, (uint32_t)(i / width),
@@ -134,66 +181,50 @@ static int make_profile(struct pl *p, uint32_t s, const struct pl_table *first,
 				f->cost[i] = c;
 		}
 	}
-	p->work += table_steps(p, first);
+	p->work += f->steps;
 	free(t.row);
-	*ret = f;
 	return 0;
 }
 
-static bool is_large(const struct pl *p, const struct pl_table *t)
-{
-	return (t->n + 1) * (pl_cost)t->size * sizeof(*t->row) >
-		       PL_LOCAL_BYTES ||
-	       table_steps(p, t) > SN_PLACE_EXACT_WORK;
-}
-
-/* Find or make the profile of s. Leaves it out, and costs to an estimate, if it
- * is too large or all of them have taken too long. */
+/* The profile of s unless it is too large or too much was done for others. */
 int pl_local_profile(struct pl *p, uint32_t s)
 {
-	struct pl_supernode *sn = &p->sn[s];
-	struct pl_profile **head, *f;
-	struct pl_table t;
-	uint32_t atoms;
-	uint64_t hash;
-	int rc;
+	int rc = find_profile(p, s);
 
-	if (sn->profile || sn->large)
-		return 0;
-	atoms = pl_plain_atoms(p, sn);
-	table_for(p, s, atoms, &t);
-	if (is_large(p, &t)) {
-		sn->large = true;
-		p->exact = false;
-		return 0;
-	}
-	if (!p->bucket) {
-		p->n_buckets = p->topo->n_supernodes | 1;
-		p->bucket = pl_alloc(p->n_buckets, sizeof(*p->bucket));
-		if (!p->bucket) {
-			p->n_buckets = 0;
-			return -ENOMEM;
+	if (rc || p->work > PL_PROFILE_WORK)
+		return rc;
+	return fill_profile(p, s);
+}
+
+/* The profiles of n supernodes, or, if they would take too long, only which of
+ * them are the same. *ret_all: all have costs. */
+int pl_local_profiles(struct pl *p, const uint32_t *s, uint32_t n,
+		      bool *ret_all)
+{
+	uint64_t steps = 0;
+	int rc = 0;
+
+	*ret_all = true;
+	p->round++;
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		struct pl_profile *f;
+
+		rc = find_profile(p, s[i]);
+		f = p->sn[s[i]].profile;
+		if (f && !f->cost && f->round != p->round) {
+			f->round = p->round;
+			steps += f->steps;
 		}
+		if (!f)
+			*ret_all = false;
 	}
-	hash = hash_items(sn);
-	head = &p->bucket[hash % p->n_buckets];
-	for (f = *head; f; f = f->next)
-		if (f->hash == hash && same_items(sn, f))
-			break;
-	if (!f && p->work > PL_PROFILE_WORK) {
-		p->exact = false;
-		return 0;
+	if (steps > PL_PROFILE_WORK) {
+		*ret_all = false;
+		return rc;
 	}
-	if (!f) {
-		rc = make_profile(p, s, &t, atoms, &f);
-		if (rc)
-			return rc;
-		f->hash = hash;
-		f->next = *head;
-		*head = f;
-	}
-	sn->profile = f;
-	return 0;
+	for (uint32_t i = 0; i < n && !rc; i++)
+		rc = fill_profile(p, s[i]);
+	return rc;
 }
 
 struct search {
@@ -333,8 +364,9 @@ int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 		w.t.item = w.item;
 		rc = find_nodes(&w, sn);
 	}
+	/* Without a profile nobody promised that there is one. */
 	if (!rc && !w.found)
-		rc = -EINVAL; /* a bug: the profile promised one */
+		rc = p->bound && !p->exact ? -ENOSPC : -EINVAL;
 	if (!rc)
 		memcpy(used, w.best, w.t.n * sizeof(*used));
 	free(w.t.row);

@@ -31,7 +31,7 @@ static uint32_t most_nodes(const struct table *t, uint32_t i)
 {
 	const struct pl_supernode *sn = &t->p->sn[t->c->pick[i].s];
 
-	return t->nodes && sn->profile ? sn->profile->q : 0;
+	return t->nodes && pl_has_costs(sn) ? sn->profile->q : 0;
 }
 
 /* What supernode i with a gap and q nodes and all after it cost. */
@@ -282,20 +282,43 @@ static void by_savings(struct pl *p, struct pl_choice *c, uint64_t gaps)
 	}
 }
 
+static int find_profiles(struct pl *p, const struct pl_choice *c, bool *ret)
+{
+	uint32_t *s = pl_alloc(c->n, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < c->n; i++)
+		s[i] = c->pick[i].s;
+	rc = pl_local_profiles(p, s, c->n, ret);
+	free(s);
+	return rc;
+}
+
 int pl_split(struct pl *p, struct pl_choice *c)
 {
-	uint64_t gaps = 0;
+	uint64_t gaps = 0, nodes = 0;
+	bool known;
 	int rc;
 
 	for (uint32_t i = 0; i < c->n; i++) {
 		c->pick[i].atoms = p->sn[c->pick[i].s].cap;
 		c->pick[i].nodes = 0;
 		gaps += c->pick[i].atoms;
+		nodes += p->sn[c->pick[i].s].n_items;
 	}
 	gaps -= p->atoms;
 	if (!gaps && !p->bound)
 		return 0;
-	rc = by_table(p, c, gaps);
+	if (nodes < p->bound)
+		return -ENOSPC;
+	rc = find_profiles(p, c, &known);
+	if (rc)
+		return rc;
+	if (!known)
+		p->exact = false;
+	rc = p->bound && !known ? -E2BIG : by_table(p, c, gaps);
 	if (rc != -E2BIG)
 		return rc;
 	by_savings(p, c, gaps);

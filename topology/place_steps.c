@@ -62,7 +62,7 @@ static uint32_t most_nodes(const struct table *t, uint32_t i)
 {
 	const struct pl_supernode *sn = &t->p->sn[t->f->leaf[i].s];
 
-	return t->nodes && sn->profile ? sn->profile->q : 0;
+	return t->nodes && pl_has_costs(sn) ? sn->profile->q : 0;
 }
 
 static uint32_t most_gaps(const struct pl_leaf *leaf, uint64_t width)

@@ -140,36 +140,46 @@ static uint32_t round_up(const struct pl_table *t, bool last, uint32_t z)
 	return over ? z + t->per_unit - over : z;
 }
 
-/* The common case: no spares, nothing bound. */
+/* The common case: no number of nodes is bound. */
 static void fill_row_plain(const struct pl_table *t, uint32_t i)
 {
 	const struct pl_item *it = &t->item[i];
 	const pl_cost *next = row_of(t, i + 1);
 	pl_cost *row = row_of(t, i), cost = it->cost + t->unit_cost;
-	uint32_t cap = it->cap, width = t->o + 1;
+	uint32_t cap = it->cap < t->m ? it->cap : t->m;
+	uint32_t width = t->o + 1, depth = (t->j + 1) * width;
 	uint32_t open = t->o && !it->last; /* is the unit, once it is used? */
+	bool spare = it->cap >= t->m;
 
 	for (uint32_t z = 0; z <= t->z; z++) {
-		uint32_t skip = round_up(t, it->last, z) * width, use;
-		pl_cost c = next[skip], u = PL_INF;
+		const pl_cost *skip = next +
+				      round_up(t, it->last, z) * (size_t)depth;
+		const pl_cost *use = next + round_up(t, it->last, z > cap ?
+						     z - cap : 0) *
+					    (size_t)depth;
 
-		if (z) {
-			use = round_up(t, it->last, z > cap ? z - cap : 0);
-			u = next[use * width + open] + cost;
+		for (uint32_t j = 0; j < depth; j += width) {
+			pl_cost u = z ? use[j + open] + cost : PL_INF;
+			pl_cost c = skip[j];
+
+			if (spare && j && skip[j - width] < c)
+				c = skip[j - width];
+			*row++ = u < c ? u : c;
+			if (!t->o)
+				continue;
+			u -= t->unit_cost;
+			c = skip[j + open];
+			if (spare && j && skip[j + open - width] < c)
+				c = skip[j + open - width];
+			*row++ = u < c ? u : c;
 		}
-		*row++ = u < c ? u : c;
-		if (!t->o)
-			continue;
-		u -= t->unit_cost;
-		c = next[skip + open];
-		*row++ = u < c ? u : c;
 	}
 }
 
 void pl_table_solve(const struct pl_table *t)
 {
 	pl_cost *end = row_of(t, t->n);
-	bool plain = !t->j && !t->q && !t->assign;
+	bool plain = !t->q && !t->assign;
 
 	for (size_t s = 0; s < t->size; s++)
 		end[s] = PL_INF;
