@@ -5,10 +5,11 @@
 #ifndef SN_PLUGINS_SELECT_SUPERNODE_STOCK_H
 #define SN_PLUGINS_SELECT_SUPERNODE_STOCK_H
 
+/* First: it renames what the others declare. */
+#include "plugins/compat.h"
+
 #include "src/interfaces/select.h"
 #include "src/slurmctld/slurmctld.h"
-
-#include "plugins/compat.h"
 
 /* Every function of the select interface but those that we answer ourselves:
  * X(return type, name, parameters, arguments). */
