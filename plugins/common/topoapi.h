@@ -19,7 +19,7 @@
 #include "topology/topo.h"
 
 #define SN_TOPOAPI_SYMBOL "sn_topoapi_table"
-#define SN_TOPOAPI_VERSION 1
+#define SN_TOPOAPI_VERSION 2
 
 /* How a job may be placed, apart from its layout. */
 struct sn_topoapi_ask {
@@ -44,6 +44,9 @@ struct sn_topoapi {
 	/* Does it fit the cluster when every card is free? 0, or -ENOSPC with
 	 * the reason. Says nothing about when. */
 	int (*could_fit)(const struct sn_topoapi_ask *ask, struct sn_err *err);
+	/* Which SELECT_MODE_… the eval_nodes calls that follow in this thread
+	 * are for: Slurm does not tell a topology plugin. */
+	void (*set_mode)(uint16_t mode);
 };
 
 /* NULL if topology/supernode is not what Slurm has loaded. */

@@ -4,12 +4,13 @@
  *
  * It loads the stock plugin and forwards every call. Where a job goes is
  * decided in topology/supernode; what is added here is the order of ranks when
- * a step starts (24.11; later Slurms ask elsewhere).
+ * a step starts (24.11; later Slurms ask elsewhere), and word of what a call is for.
  */
 #include "plugins/select_supernode/stock.h"
 
 #include "src/common/log.h"
 
+#include "plugins/common/topoapi.h"
 #include "plugins/select_supernode/steprank.h"
 
 const char plugin_name[] = "Supernode selection plugin";
@@ -41,6 +42,29 @@ extern int fini(void)
 	extern type name params { return stock.name args; }
 SN_SELECT_OPS(SN_FORWARD)
 #undef SN_FORWARD
+
+/* Slurm does not tell topology/supernode what it is asked for. */
+extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
+			     uint32_t min_nodes, uint32_t max_nodes,
+			     uint32_t req_nodes, uint16_t mode,
+			     list_t *preemptee_candidates,
+			     list_t **preemptee_job_list,
+			     resv_exc_t *resv_exc_ptr,
+			     will_run_data_t *will_run_ptr)
+{
+	const struct sn_topoapi *api = sn_topoapi_find();
+	int rc;
+
+	if (api)
+		api->set_mode(mode);
+	rc = stock.select_p_job_test(job_ptr, node_bitmap, min_nodes, max_nodes,
+				     req_nodes, mode, preemptee_candidates,
+				     preemptee_job_list, resv_exc_ptr,
+				     will_run_ptr);
+	if (api)
+		api->set_mode(SELECT_MODE_RUN_NOW);
+	return rc;
+}
 
 #if !SN_SLURM_AT_LEAST(25, 5)
 extern int select_p_step_start(step_record_t *step_ptr)

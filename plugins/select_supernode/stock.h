@@ -69,8 +69,7 @@
 	  (dinfo, job_ptr, data))
 #endif
 
-#define SN_SELECT_OPS(X) \
-	X(int, select_p_node_init, (void), ()) \
+#define SN_SELECT_JOB_TEST(X) \
 	X(int, select_p_job_test, \
 	  (job_record_t *job_ptr, bitstr_t *node_bitmap, uint32_t min_nodes, \
 	   uint32_t max_nodes, uint32_t req_nodes, uint16_t mode, \
@@ -78,7 +77,10 @@
 	   resv_exc_t *resv_exc_ptr, will_run_data_t *will_run_ptr), \
 	  (job_ptr, node_bitmap, min_nodes, max_nodes, req_nodes, mode, \
 	   preemptee_candidates, preemptee_job_list, resv_exc_ptr, \
-	   will_run_ptr)) \
+	   will_run_ptr))
+
+#define SN_SELECT_OPS(X) \
+	X(int, select_p_node_init, (void), ()) \
 	X(int, select_p_job_begin, (job_record_t *job_ptr), (job_ptr)) \
 	X(int, select_p_job_ready, (job_record_t *job_ptr), (job_ptr)) \
 	X(int, select_p_job_expand, \
@@ -103,6 +105,7 @@ struct sn_stock {
 	void (*fini)(void); /* before 25.11 it returns an int, never looked at */
 #define SN_MEMBER(type, name, params, args) type (*name) params;
 	SN_SELECT_OPS(SN_MEMBER)
+	SN_SELECT_JOB_TEST(SN_MEMBER)
 #undef SN_MEMBER
 #if !SN_SLURM_AT_LEAST(25, 5)
 	int (*select_p_step_start)(step_record_t *step_ptr);

@@ -47,7 +47,7 @@ static uint64_t first_bits(const bitstr_t *bits)
 	return mask;
 }
 
-static uint64_t free_cards(const sock_gres_t *sock, uint64_t cards)
+uint64_t offer_free_cards(const sock_gres_t *sock, uint64_t cards)
 {
 	const gres_node_state_t *state = sock->gres_state_node->gres_data;
 	uint64_t mask = first_bits(sock->bits_any_sock);
@@ -65,7 +65,7 @@ static uint64_t free_cards(const sock_gres_t *sock, uint64_t cards)
 	return mask;
 }
 
-static uint32_t node_flags(const node_record_t *node_ptr)
+uint32_t offer_node_flags(const node_record_t *node_ptr)
 {
 	return IS_NODE_POWERED_DOWN(node_ptr) ||
 	       IS_NODE_POWERING_DOWN(node_ptr) ||
@@ -124,10 +124,10 @@ static void offer_node(const topology_eval_t *topo_eval, int i,
 	ret->all_free |= sock->use_total_gres;
 	ret->node[t] = (struct sn_place_node){
 		.cards = cards,
-		.free = free_cards(sock, cards) & cards,
+		.free = offer_free_cards(sock, cards) & cards,
 		.weight = node_ptr->weight,
 		.max_ranks = res->avail_cpus / cpus_per_task,
-		.flags = node_flags(node_ptr),
+		.flags = offer_node_flags(node_ptr),
 	};
 	if (required && bit_test(required, i))
 		ret->node[t].flags |= SN_NODE_REQUIRED;

@@ -33,6 +33,7 @@
 #include "plugins/topology_supernode/eval.h"
 #include "plugins/topology_supernode/info.h"
 #include "plugins/topology_supernode/model.h"
+#include "plugins/topology_supernode/plain.h"
 
 const char plugin_name[] = "Supernode topology plugin";
 const char plugin_type[] = "topology/supernode";
@@ -50,6 +51,7 @@ const struct sn_topoapi sn_topoapi_table = {
 	.cards_per_node = model_cards_per_node,
 	.topo_node = model_topo_node,
 	.could_fit = eval_could_fit,
+	.set_mode = plain_set_mode,
 };
 
 extern int init(void)
@@ -76,7 +78,7 @@ extern int topology_p_eval_nodes(topology_eval_t *topo_eval)
 	struct sn_jobspec spec;
 
 	if (!eval_is_ours(topo_eval->job_ptr, &spec))
-		return common_topo_choose_nodes(topo_eval);
+		return plain_eval(topo_eval);
 	return eval_parallel(topo_eval, &spec);
 }
 

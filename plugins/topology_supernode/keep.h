@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * keep.h - what a job is to leave for others: SpareNodes, and supernodes that
+ * are whole.
+ */
+#ifndef SN_PLUGINS_TOPOLOGY_SUPERNODE_KEEP_H
+#define SN_PLUGINS_TOPOLOGY_SUPERNODE_KEEP_H
+
+#include "plugins/topology_supernode/need.h"
+
+/*
+ * Mark absent, of each supernode, the last SpareNodes nodes of those that are
+ * wholly free. Nodes that are wholly free and not offered (another partition, a
+ * reservation) are left alone anyhow and count first.
+ */
+void keep_spares(struct need *need);
+
+/* How much using a node wears the cluster out, for jobs of up to SmallJobCards
+ * cards. */
+enum keep_level {
+	KEEP_LOOSE, /* it is in no supernode */
+	KEEP_BROKEN, /* its supernode is broken into already */
+	KEEP_WHOLE, /* every node of its supernode is wholly free */
+	KEEP_LEVELS
+};
+
+/* Whether the job is that small. */
+bool keep_is_small(const struct need *need);
+/* level[n_nodes] of every node; NULL if there is no memory. free() it. */
+uint8_t *keep_levels(const struct need *need);
+
+#endif
