@@ -12,6 +12,7 @@
 
 #include "plugins/common/topoapi.h"
 #include "plugins/select_supernode/steprank.h"
+#include "plugins/select_supernode/steptopo.h"
 
 const char plugin_name[] = "Supernode selection plugin";
 const char plugin_type[] = "select/supernode";
@@ -72,6 +73,7 @@ extern int select_p_step_start(step_record_t *step_ptr)
 	int rc = stock.select_p_step_start(step_ptr);
 
 	steprank_order(step_ptr);
+	steptopo_order(step_ptr);
 	return rc;
 }
 #elif SN_SLURM_AT_LEAST(26, 5)
