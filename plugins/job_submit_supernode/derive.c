@@ -281,8 +281,7 @@ static int check_others(const job_desc_msg_t *job_desc, const struct plan *plan,
 	return 0;
 }
 
-/* The nodes of the partitions that the job may run in; NULL: all. You own it. */
-static bitstr_t *usable_nodes(const job_desc_msg_t *job_desc)
+bitstr_t *derive_usable_nodes(const job_desc_msg_t *job_desc)
 {
 	char *names = xstrdup(job_desc->partition), *save = NULL, *name;
 	bitstr_t *nodes = NULL, *without = NULL;
@@ -314,7 +313,7 @@ static int check_fit(const job_desc_msg_t *job_desc,
 {
 	struct sn_topoapi_ask ask = {
 		.spec = plan->spec,
-		.nodes = usable_nodes(job_desc),
+		.nodes = derive_usable_nodes(job_desc),
 		.cpus_per_task = is_set16(job_desc->cpus_per_task) ?
 			job_desc->cpus_per_task : 1,
 		.exact_nodes = plan->exact_nodes,

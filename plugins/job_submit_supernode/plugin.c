@@ -16,6 +16,7 @@
 
 #include "plugins/common/jobopts.h"
 #include "plugins/job_submit_supernode/derive.h"
+#include "plugins/job_submit_supernode/segment.h"
 
 const char plugin_name[] = "Supernode job submit plugin";
 const char plugin_type[] = "job_submit/supernode";
@@ -114,10 +115,13 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	int rc;
 
 	(void)submit_uid;
+	api = sn_topoapi_find();
+	rc = segment_check(job_desc, api, &err);
+	if (rc)
+		return refuse(rc, &err, err_msg);
 	if (!sn_jobopts_find(job_desc->spank_job_env,
 			     job_desc->spank_job_env_size, &text))
 		return SLURM_SUCCESS;
-	api = sn_topoapi_find();
 	if (!api || !api->topo())
 		return refuse(sn_err_set(&err, -ENOSYS,
 					 "--parallel and its like need TopologyPlugin=topology/supernode in slurm.conf"),
@@ -127,6 +131,10 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		rc = sn_err_set(&err, -EINVAL,
 				"--pool=%s needs --parallel in this version: without a layout nothing counts what the job holds",
 				text.pool);
+	if (!rc && spec.has_parallel && segment_size(job_desc))
+		rc = sn_err_set(&err, -EINVAL,
+				"--segment=%u does not go with --parallel: what must stay in one supernode follows from the layout; leave --segment out",
+				segment_size(job_desc));
 	if (!rc && spec.has_parallel)
 		rc = derive_request(job_desc, api, &spec, &err);
 	if (rc)
@@ -149,6 +157,9 @@ extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 	int rc;
 
 	(void)submit_uid;
+	rc = segment_check_update(job_desc, job_ptr, &err);
+	if (rc)
+		return refuse(rc, &err, err_msg);
 	if (!job_ptr || !sn_jobopts_find(job_ptr->spank_job_env,
 					 job_ptr->spank_job_env_size, &text))
 		return SLURM_SUCCESS;
