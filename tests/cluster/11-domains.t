@@ -31,7 +31,7 @@ for n in 0 0-0 0-3; do
 	srun --test-only "-N$n" true >/dev/null 2>&1
 done
 refused "6: no segment of 8 in 7" 'largest supernode.* 7 nodes' -N8 --segment=8
-refused "6: nor of 65534" '65534' -N65534 --segment=65534
+refused "6: nor of 65000" 'largest supernode.* 7 nodes' -N65000 --segment=65000
 is "6: slurmctld is the same process" "$(ctld_pid)" "$before"
 
 # 11. A node that moves is in its new supernode, and only there.
