@@ -63,6 +63,21 @@ static void hold_back(struct oracle *o)
 	}
 }
 
+/* Whether the nodes of some unit are not one run. */
+static bool units_take_turns(struct oracle *o)
+{
+	uint32_t i, unit, before = SN_NONE;
+	bool turns = false;
+
+	for (i = 0; i < o->topo->n_nodes; i++, before = unit) {
+		unit = o->topo->node[i].unit;
+		if (unit != SN_NONE && unit != before && o->unit_ranks[unit]++)
+			turns = true;
+	}
+	memset(o->unit_ranks, 0, o->topo->n_units * sizeof(*o->unit_ranks));
+	return turns;
+}
+
 int oracle_init(struct oracle *o, const struct sn_topo *topo,
 		const struct sn_place_state *state,
 		const struct sn_place_request *request)
@@ -85,6 +100,7 @@ int oracle_init(struct oracle *o, const struct sn_topo *topo,
 		return -ENOMEM;
 	}
 	hold_back(o);
+	o->turns = units_take_turns(o);
 	for (i = 0; i < topo->n_nodes; i++) {
 		const struct sn_place_node *node = &state->node[i];
 
@@ -376,9 +392,12 @@ int oracle_first_cmp(const struct oracle *o, const uint32_t *a,
 	for (i = 0; i < o->topo->n_nodes; i++)
 		if (!a[i] != !b[i])
 			return a[i] ? -1 : 1;
-	if (o->request->exact_nodes || o->request->spares)
+	/* place.h: ranks fill the nodes in order, each as far as it can. Spares
+	 * and -N bend that, and units that take turns have an order of their
+	 * own. */
+	if (o->request->exact_nodes || o->request->spares ||
+	    (o->turns && o->request->unit_block > o->request->node_block))
 		return 0;
-	/* place.h: ranks fill the nodes in order, each as far as it can. */
 	for (i = 0; i < o->topo->n_nodes; i++)
 		if (a[i] != b[i])
 			return a[i] > b[i] ? -1 : 1;

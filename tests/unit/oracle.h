@@ -42,6 +42,7 @@ struct oracle {
 	uint32_t *room; /* [n_nodes] most ranks it could run as a spare */
 	uint32_t *free; /* [n_nodes] free cards that count as left */
 	bool *held; /* [n_nodes] SpareNodes */
+	bool turns; /* units take turns in the nodes' order */
 	uint32_t *unit_ranks; /* [n_units] scratch, all 0 between calls */
 	bool *fabric_seen; /* [n_fabrics] scratch, all false between calls */
 };

@@ -158,8 +158,10 @@ static bool judge_answer(struct gen_case *c, struct oracle *o,
 			      "%s; ranks of the nodes%s, best%s",
 			      key_text(&key), key_text(best_key),
 			      ranks_text(ranks, n), ranks_text(best, n));
-	/* A shrunk case may have another world than its layout. */
-	return c->layout.world != c->request.world || judge_map(c, o, p);
+	/* A shrunk case may ask for other than its layout. */
+	return c->layout.world != c->request.world ||
+	       c->layout.unit_block != c->request.unit_block ||
+	       judge_map(c, o, p);
 }
 
 static bool judge(struct gen_case *c)

@@ -25,7 +25,7 @@
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Place and have the judge look at it. ranks may be NULL. */
+/* Place and have the judge look at it. */
 static int place(struct gen_case *c, struct sn_placement *p, struct sn_err *err)
 {
 	uint32_t *ranks = calloc(c->topo.n_nodes + 1, sizeof(*ranks));

@@ -295,11 +295,61 @@ static void nor_in_wide_supernodes(void **state)
 	judge_many(&wide, from_env("SN_BRUTE_CASES", 600) / 20);
 }
 
+/* -N is met wherever it can be, and on the fewest supernodes that have so many
+ * nodes and cards, however wide they are. Atoms are one block here, so every
+ * count between the fewest and the most nodes is legal. */
+static void a_node_count_is_met_at_any_size(void **state)
+{
+	static const struct { uint32_t supernodes, nodes, world, block, exact; }
+	job[] = {
+		{ 20, 15, 640, 2, 160 }, { 16, 10, 1120, 4, 141 },
+		{ 1, 200, 1600, 8, 200 }, { 1, 1000, 1600, 4, 201 },
+		{ 1, 1000, 1600, 4, 399 }, { 1, 1000, 1600, 1, 300 },
+		{ 4, 384, 2048, 1, 300 }, { 10, 128, 4096, 4, 700 },
+	};
+	struct sn_placement p;
+	struct sn_err err;
+	struct gen_case c;
+	uint32_t *size, *ranks, i, k, fewest;
+	char why[ORACLE_WHY];
+	struct oracle o;
+
+	(void)state;
+	for (i = 0; i < sizeof(job) / sizeof(job[0]); i++) {
+		size = calloc(job[i].supernodes, sizeof(*size));
+		assert_non_null(size);
+		for (k = 0; k < job[i].supernodes; k++)
+			size[k] = job[i].nodes;
+		gen_simple(&c, job[i].supernodes, size, 8);
+		gen_segment(&c, job[i].world, job[i].block);
+		c.request.node_block = c.request.unit_block = job[i].block;
+		c.request.exact_nodes = job[i].exact;
+		if (sn_place(&c.topo, &c.state, &c.request, &p, &err))
+			fail_msg("job %u: %s", i, err.text);
+		assert_int_equal(oracle_init(&o, &c.topo, &c.state, &c.request),
+				 0);
+		ranks = calloc(c.topo.n_nodes, sizeof(*ranks));
+		assert_non_null(ranks);
+		if (oracle_check_placement(&o, &p, ranks, why))
+			fail_msg("job %u: %s", i, why);
+		oracle_done(&o);
+		assert_int_equal(p.n_nodes, job[i].exact);
+		fewest = (job[i].exact + job[i].nodes - 1) / job[i].nodes;
+		k = (job[i].world + 8 * job[i].nodes - 1) / (8 * job[i].nodes);
+		assert_int_equal(p.n_supernodes, fewest > k ? fewest : k);
+		sn_placement_done(&p);
+		gen_done(&c);
+		free(ranks);
+		free(size);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_rival_is_better),
 		cmocka_unit_test(nor_in_wide_supernodes),
+		cmocka_unit_test(a_node_count_is_met_at_any_size),
 	};
 
 	return cmocka_run_group_tests_name("place_large", tests, NULL, NULL);
