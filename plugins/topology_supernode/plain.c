@@ -263,7 +263,7 @@ static bool is_for_slurm(const topology_eval_t *topo_eval)
 	const job_details_t *details = job_ptr->details;
 
 	return details->contiguous || job_ptr->bit_flags & SPREAD_JOB ||
-		details->arbitrary_tpn || topo_eval->cr_type & CR_LLN ||
+		details->arbitrary_tpn || topo_eval->cr_type & SN_SELECT_LLN ||
 		(job_ptr->part_ptr && job_ptr->part_ptr->flags & PART_FLAG_LLN);
 }
 

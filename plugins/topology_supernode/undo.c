@@ -22,7 +22,8 @@
 struct undo_node {
 	int inx;
 	bitstr_t *cores;
-	uint16_t cpus, res;
+	uint16_t cpus;
+	uint64_t res;
 	uint32_t n_gres;
 	uint64_t gres[GRES];
 };
@@ -65,7 +66,7 @@ int undo_save(struct undo *undo, const topology_eval_t *topo_eval,
 
 		node->inx = i;
 		node->cpus = res->avail_cpus;
-		node->res = res->avail_res_cnt;
+		node->res = SN_AVAIL_RES(res);
 		if (!gres)
 			continue;
 		if (topo_eval->avail_core[i])
@@ -87,7 +88,7 @@ void undo_all(struct undo *undo, topology_eval_t *topo_eval)
 		avail_res_t *res = topo_eval->avail_res_array[node->inx];
 
 		res->avail_cpus = node->cpus;
-		res->avail_res_cnt = node->res;
+		SN_AVAIL_RES(res) = (__typeof__(SN_AVAIL_RES(res)))node->res;
 		if (node->cores)
 			bit_copybits(topo_eval->avail_core[node->inx],
 				     node->cores);
