@@ -233,6 +233,7 @@ static void odd_sizes_do_no_harm(void **state)
 	want(&w, 1, 1, 1);
 	assert_int_equal(place(&w), 0);
 	assert_int_equal(w.got.score.supernodes, 1);
+	sn_placement_done(&w.got);
 	assert_int_equal(sn_place(&none, &w.state, &w.req, &w.got, &w.err),
 			 -ENOSPC);
 	w.node[0].cards = w.node[0].free = 0;
