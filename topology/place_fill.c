@@ -15,6 +15,9 @@
 struct group {
 	uint32_t first, n; /* in struct fill's node[] */
 	uint32_t low, high, got; /* unit blocks */
+	/* fill_in_order(), node blocks: what its first nodes have, how many
+	 * nodes come yet, and what those can take. */
+	uint32_t given, todo, room;
 };
 
 struct fill {
@@ -23,6 +26,7 @@ struct fill {
 	bool *used; /* [sn->n_items] */
 	struct node {
 		uint32_t node, cap, got; /* node blocks */
+		struct group *group;
 	} *node; /* those used, group by group */
 	uint32_t n;
 	struct group *group;
@@ -56,7 +60,9 @@ static void find_groups(struct fill *f)
 				g = &f->group[f->n_groups++];
 				*g = (struct group){ .first = f->n };
 			}
-			f->node[f->n++] = (struct node){ it->node, it->cap, 0 };
+			f->node[f->n++] = (struct node){
+				.node = it->node, .cap = it->cap,
+			};
 			g->n++;
 		}
 		if (it->last && !one)
@@ -92,19 +98,53 @@ static bool m_fits(struct fill *f, uint32_t m, uint32_t blocks)
 	return low <= blocks / r && blocks / r <= high;
 }
 
-/* Fill groups in order, each as far as it goes. */
-static void fill_groups(struct fill *f, uint32_t left)
+static void set_range(const struct fill *f, struct group *g)
 {
-	uint32_t later = 0;
+	uint32_t r = f->p->per_unit;
 
-	for (uint32_t i = 0; i < f->n_groups; i++)
-		later += f->group[i].low;
+	g->low = (g->given + g->todo + r - 1) / r;
+	g->high = (g->given + g->room) / r;
+}
+
+/* Nodes in order, each as far as the blocks of its group can still be whole and
+ * all blocks find their place. */
+static void fill_in_order(struct fill *f, uint32_t blocks)
+{
+	uint32_t want = blocks / f->p->per_unit;
+	uint64_t low = 0, high = 0;
+
 	for (uint32_t i = 0; i < f->n_groups; i++) {
 		struct group *g = &f->group[i];
 
-		later -= g->low;
-		g->got = min32(g->high, left - later);
-		left -= g->got;
+		for (uint32_t j = g->first; j < g->first + g->n; j++) {
+			f->node[j].group = g;
+			g->room += min32(f->node[j].cap, f->m);
+		}
+		g->todo = g->n;
+		low += g->low;
+		high += g->high;
+	}
+	qsort(f->node, f->n, sizeof(*f->node), by_index);
+	for (uint32_t i = 0; i < f->n; i++) {
+		struct node *node = &f->node[i];
+		struct group *g = node->group;
+		uint32_t given = g->given;
+
+		low -= g->low;
+		high -= g->high;
+		g->todo--;
+		g->room -= min32(node->cap, f->m);
+		node->got = min32(node->cap, f->m);
+		for (;; node->got--) {
+			g->given = given + node->got;
+			set_range(f, g);
+			if (node->got == 1 ||
+			    (g->low <= g->high && low + g->low <= want &&
+			     want <= high + g->high))
+				break;
+		}
+		low += g->low;
+		high += g->high;
 	}
 }
 
@@ -130,19 +170,6 @@ static void spread_groups(struct fill *f, uint32_t left)
 			return;
 		best->got++;
 		left--;
-	}
-}
-
-static void fill_nodes(struct fill *f, const struct group *g)
-{
-	uint32_t left = g->got * f->p->per_unit;
-
-	for (uint32_t i = 0; i < g->n; i++) {
-		struct node *node = &f->node[g->first + i];
-
-		node->got = min32(min32(node->cap, f->m),
-				  left - (g->n - 1 - i));
-		left -= node->got;
 	}
 }
 
@@ -174,24 +201,19 @@ static void spread_nodes(struct fill *f, const struct group *g)
 
 static int fill_ranks(struct fill *f, uint32_t blocks)
 {
-	bool even = f->p->req->exact_nodes;
-
 	find_groups(f);
 	for (f->m = SN_CARDS_MAX; f->m; f->m--)
 		if (m_fits(f, f->m, blocks))
 			break;
 	if (!f->m)
 		return -EINVAL; /* a bug: the table promised one */
-	if (even)
-		spread_groups(f, blocks / f->p->per_unit);
-	else
-		fill_groups(f, blocks / f->p->per_unit);
-	for (uint32_t i = 0; i < f->n_groups; i++) {
-		if (even)
-			spread_nodes(f, &f->group[i]);
-		else
-			fill_nodes(f, &f->group[i]);
+	if (!f->p->req->exact_nodes) {
+		fill_in_order(f, blocks);
+		return 0;
 	}
+	spread_groups(f, blocks / f->p->per_unit);
+	for (uint32_t i = 0; i < f->n_groups; i++)
+		spread_nodes(f, &f->group[i]);
 	qsort(f->node, f->n, sizeof(*f->node), by_index);
 	return 0;
 }
