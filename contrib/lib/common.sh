@@ -33,13 +33,16 @@ quietly()
 	local log=$1 label=$2 pid rc start now next
 	shift 2
 
+	end_orphan "$log"
 	start=$(date +%s)
 	next=$((start + 30))
-	# A process group of its own, for stop_child.
+	# A process group of its own, for stop_child and end_orphan; without the
+	# scripts' locks, which must not outlive them.
 	set -m
-	"$@" >"$log" 2>&1 </dev/null &
+	"$@" >"$log" 2>&1 </dev/null 7>&- 8>&- &
 	pid=$!
 	set +m
+	note_pid "$log.pid" "$pid"
 	SN_CHILD=$pid
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 0.2
@@ -55,6 +58,7 @@ quietly()
 	wait "$pid"
 	rc=$?
 	SN_CHILD=
+	rm -f "$log.pid"
 	[ -t 1 ] && printf '\r\033[K'
 	if [ "$rc" -ne 0 ]; then
 		printf -- '--- the end of %s:\n' "$log" >&2
@@ -63,11 +67,27 @@ quietly()
 	return "$rc"
 }
 
+# For quietly, whose command runs in a process of its own anyway; a subshell
+# around quietly would keep the scripts' locks after a hard kill.
+in_dir()
+{
+	cd "$1" && "${@:2}"
+}
+
 # For a script's INT and TERM traps: end what quietly runs, with its children.
 SN_CHILD=
 stop_child()
 {
 	[ -z "$SN_CHILD" ] || kill -TERM -- "-$SN_CHILD" 2>/dev/null
+}
+
+# What a run that was killed hard left working, recognised by its log's name.
+end_orphan()
+{
+	local pid
+
+	pid=$(pid_of "$1.pid") && kill -KILL -- "-$pid" 2>/dev/null
+	rm -f "$1.pid"
 }
 
 # need_space DIR MEGABYTES WHAT

@@ -132,8 +132,8 @@ slurm_download() # DIR: leaves DIR/orig.tar.*; sets SLURM_WHY on failure
 	END
 	SLURM_WHY="Debian's source index has no checksum for $SN_SLURM_SRCPKG $version"
 	[ -n "$name" ] || return 1
-	(cd "$dir" && quietly apt.log "source of Slurm $SN_SLURM_RELEASE" \
-		private_apt "$apt" apt-get source --download-only "$SN_SLURM_SRCPKG=$version") 2>/dev/null
+	quietly "$dir/apt.log" "source of Slurm $SN_SLURM_RELEASE" in_dir "$dir" \
+		private_apt "$apt" apt-get source --download-only "$SN_SLURM_SRCPKG=$version" 2>/dev/null
 	SLURM_WHY="the source package of Slurm $version could not be downloaded (see $dir/apt.log)"
 	[ -f "$dir/$name" ] || return 1
 	got=$(sha256sum <"$dir/$name")
@@ -153,6 +153,7 @@ slurm_unpack()
 		slurm_download "$dir" || return 1
 		tarball=$(ls "$dir"/orig.tar.*)
 	fi
+	end_orphan "$dir/unpack.log"
 	rm -rf "$dir/src" "$dir/src.new"
 	mkdir "$dir/src.new" || return 1
 	SLURM_WHY="$tarball does not unpack (see $dir/unpack.log)"
@@ -178,11 +179,12 @@ slurm_configure() # SRC BUILD ARGUMENT…
 
 	slurm_is_configured "$build" && return 0
 	say "slurm: configuring"
+	end_orphan "$build.configure.log"
 	rm -rf "$build"
 	mkdir -p "$build" || return 1
-	SLURM_WHY="Slurm's configure failed (see $build/configure.log)"
-	(cd "$build" && quietly configure.log "slurm: configure" \
-		"$src/configure" --disable-dependency-tracking "$@")
+	SLURM_WHY="Slurm's configure failed (see $build.configure.log)"
+	quietly "$build.configure.log" "slurm: configure" in_dir "$build" \
+		"$src/configure" --disable-dependency-tracking "$@"
 }
 
 # slurm_build DIR SRC: DIR/build and DIR/prefix. A stamp marks the end, so that
@@ -194,6 +196,8 @@ slurm_build()
 	SLURM_PREFIX=$dir/prefix
 	SLURM_SOURCE=$dir/build
 	if [ ! -f "$dir/built" ]; then
+		end_orphan "$dir/make.log"
+		end_orphan "$dir/install.log"
 		need_space "$dir" 1600 "building Slurm"
 		slurm_configure "$src" "$dir/build" --prefix="$dir/prefix" \
 			--sysconfdir="$dir/prefix/etc" --enable-multiple-slurmd || return 1

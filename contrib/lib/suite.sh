@@ -32,10 +32,11 @@ suite_configure()
 	if [ -f "$build/config.status" ] && [ "$(cat "$build/arguments" 2>/dev/null)" = "$src $*" ]; then
 		return 0
 	fi
+	end_orphan "$build.configure.log"
 	rm -rf "$build"
 	mkdir -p "$build" || die "cannot make the directory $build"
-	(cd "$build" && quietly configure.log "suite: configure" "$src/configure" "$@") ||
-		die "configure failed; see $build/configure.log"
+	quietly "$build.configure.log" "suite: configure" in_dir "$build" "$src/configure" "$@" ||
+		die "configure failed; see $build.configure.log"
 	echo "$src $*" >"$build/arguments"
 }
 
