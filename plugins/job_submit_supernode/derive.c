@@ -261,6 +261,25 @@ static int set_nodes(job_desc_msg_t *job_desc, struct plan *plan,
 	return 0;
 }
 
+/* Slurm's own step from tasks to cards miscounts where a core has more threads
+ * than the job may use: such a job would pend for ever (24.11.5, also without
+ * this suite). */
+static int check_threads(const job_desc_msg_t *job_desc, struct sn_err *err)
+{
+	node_record_t *node_ptr;
+	int i;
+
+	for (i = 0; is_set16(job_desc->threads_per_core) &&
+	     (node_ptr = next_node(&i)); i++)
+		if (node_ptr->tpc > job_desc->threads_per_core)
+			return sn_err_set(err, -EINVAL,
+					  "--threads-per-core=%u (--hint=nomultithread) does not go with --parallel where cores have %u threads, as on %s; give --cpus-per-task=%u, and a rank has a core of its own",
+					  job_desc->threads_per_core,
+					  node_ptr->tpc, node_ptr->name,
+					  node_ptr->tpc);
+	return 0;
+}
+
 static int check_others(const job_desc_msg_t *job_desc, const struct plan *plan,
 			struct sn_err *err)
 {
@@ -383,6 +402,8 @@ int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,
 		rc = check_cards(job_desc, &plan, err);
 	if (!rc)
 		rc = check_others(job_desc, &plan, err);
+	if (!rc)
+		rc = check_threads(job_desc, err);
 	if (!rc && job_desc->shared == JOB_SHARED_NONE)
 		plan.exact_nodes = plan.world / plan.most;
 	if (!rc)
