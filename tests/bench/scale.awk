@@ -35,7 +35,7 @@ END {
 		}
 	}
 	print "\nlayouts (parallel) stand beside whole nodes (cards) of block; no answer: what came out was not what was asked for"
-	printf "%-24s %s\n", "-N1, round trip", three("test", "floor", "floor", "us")
+	printf "%-24s %s\n", "-N1, round trip", three("test", "floor:one", "floor:one", "us")
 	printf "%-24s %s\n", "start of slurmctld", three("start", "-", "-", "us")
 	m = split("start test_only submit", when, " ")
 	split("started;after --test-only;after jobs", words, ";")
