@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "src/interfaces/gres.h"
 #include "src/common/node_conf.h"
 #include "src/slurmctld/slurmctld.h"
 
@@ -38,6 +39,7 @@ uint32_t model_broken_supernodes(bitstr_t *nodes);
 /* Plugin id of the gres that a card is. */
 uint32_t model_card_id(void);
 /* The configured cards of a node, as bits; 0: none. */
+uint64_t model_cards_of(const gres_node_state_t *state);
 uint64_t model_cards(const node_record_t *node_ptr);
 uint32_t model_cards_per_node(uint32_t *ret_most);
 

@@ -120,7 +120,7 @@ static void offer_node(const topology_eval_t *topo_eval, int i,
 
 	if (!sock || !res->avail_cpus || t == SN_NONE)
 		return;
-	cards = model_cards(node_ptr);
+	cards = model_cards_of(sock->gres_state_node->gres_data);
 	ret->all_free |= sock->use_total_gres;
 	ret->node[t] = (struct sn_place_node){
 		.cards = cards,
