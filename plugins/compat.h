@@ -29,6 +29,20 @@
 /* Slurm's own topologies are 100 to 103. The number is on the wire. */
 #define SN_TOPOLOGY_PLUGIN_ID 191
 
+/* What slurm_load_job() wants. */
+#if SN_SLURM_AT_LEAST(26, 5)
+#define SN_WHICH_JOB(id) \
+	((slurm_step_id_t){ .job_id = (id), .step_id = NO_VAL, \
+			    .step_het_comp = NO_VAL })
+#else
+#define SN_WHICH_JOB(id) (id)
+#endif
+
+/* Who puts a step's ranks in the layout's order: in 24.11 select/supernode, as
+ * the step starts. Later Slurms ask no plugin then, so cli_filter/supernode has
+ * srun itself name the node of each rank, where Slurm's order is another one. */
+#define SN_SELECT_ORDERS_RANKS (!SN_SLURM_AT_LEAST(25, 5))
+
 /* Several topologies at once came with 25.05, and with them a context. Ours
  * is the only one, so it is not looked at. */
 #if SN_SLURM_AT_LEAST(25, 5)

@@ -19,6 +19,11 @@
 #define SN_SPANK_NAME "supernode"
 #define SN_JOBOPT_PREFIX "_SLURM_SPANK_OPTION_" SN_SPANK_NAME "_"
 
+/* How the tasks of a step learn that srun named the node of each rank by the
+ * layout. */
+#define SN_RANKS_ENV "SUPERNODE_RANKS"
+#define SN_RANKS_BY_LAYOUT "layout"
+
 struct sn_jobopt {
 	const char *name; /* "parallel" */
 	size_t offset; /* of its text in struct sn_jobspec_text */

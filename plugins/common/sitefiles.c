@@ -354,3 +354,13 @@ bool sn_site_selects_supernode(void)
 {
 	return !xstrcasecmp(slurm_conf.select_type, "select/supernode");
 }
+
+bool sn_site_fills_by_topology(void)
+{
+#if SN_SLURM_AT_LEAST(26, 5)
+	return !xstrcasecmp(slurm_conf.topology_plugin, "topology/supernode") &&
+		!(slurm_conf.select_type_param & SELECT_NO_DIST_TOPO_BLOCK);
+#else
+	return false;
+#endif
+}

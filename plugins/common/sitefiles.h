@@ -60,7 +60,10 @@ int sn_site_topology_in_effect(struct sn_topo **ret, struct sn_err *err);
  * defaults too, so that the caller can go on after it has told. */
 int sn_site_policy(struct sn_policy *ret, struct sn_err *err);
 
-/* Is SelectType=select/supernode, which puts ranks in order? */
+/* Is SelectType=select/supernode, which puts ranks in order (24.11)? */
 bool sn_site_selects_supernode(void);
+/* Does Slurm fill a step's nodes in the topology's order (26.05, with a block
+ * distribution), and not in that of its node table? */
+bool sn_site_fills_by_topology(void);
 
 #endif

@@ -70,3 +70,34 @@ void sn_stepnodes_done(struct sn_stepnodes *nodes)
 	free(nodes->run);
 	memset(nodes, 0, sizeof(*nodes));
 }
+
+int sn_stepnodes_know(struct sn_topo *topo, const struct sn_names *names)
+{
+	size_t i;
+
+	for (i = 0; i < names->n; i++) {
+		int rc = 0;
+
+		if (sn_topo_find_node(topo, names->name[i]) == SN_NONE)
+			rc = sn_topo_add_loose(topo, names->name[i], NULL);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+bool sn_stepnodes_in_turn(const struct sn_stepnodes *nodes,
+			  const struct sn_rankmap *map, bool by_topology)
+{
+	uint32_t last = 0, rank;
+
+	for (rank = 0; rank < map->world; rank++) {
+		uint32_t turn = by_topology ? map->node[rank] :
+			nodes->order[map->node[rank]];
+
+		if (turn < last)
+			return false;
+		last = turn;
+	}
+	return true;
+}

@@ -9,6 +9,7 @@
 #ifndef SN_PLUGINS_COMMON_STEPNODES_H
 #define SN_PLUGINS_COMMON_STEPNODES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "topology/hostlist.h"
@@ -27,5 +28,14 @@ struct sn_stepnodes {
 int sn_stepnodes_make(const struct sn_topo *topo, const struct sn_names *names,
 		      const uint16_t *tasks, struct sn_stepnodes *ret);
 void sn_stepnodes_done(struct sn_stepnodes *nodes);
+
+/* Add to a model of topology.conf the nodes that it does not name: they are
+ * loose. -ENOMEM, -EINVAL. */
+int sn_stepnodes_know(struct sn_topo *topo, const struct sn_names *names);
+
+/* Does the map have the ranks as they come where each node in turn gets all of
+ * its own? In turn by the topology's order, or by Slurm's node table. */
+bool sn_stepnodes_in_turn(const struct sn_stepnodes *nodes,
+			  const struct sn_rankmap *map, bool by_topology);
 
 #endif

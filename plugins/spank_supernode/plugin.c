@@ -52,8 +52,9 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 {
 	(void)ac;
 	(void)av;
-	if (spank_context() == S_CTX_REMOTE && step.parallel)
-		taskenv_set(sp, &step);
+	if (spank_context() == S_CTX_REMOTE && step.parallel &&
+	    !taskenv_set(sp, &step))
+		return -1;
 	/* Never fail a task for want of a variable. */
 	return ESPANK_SUCCESS;
 }

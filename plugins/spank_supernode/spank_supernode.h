@@ -29,6 +29,7 @@ struct stepmap {
 	bool parallel; /* the rest counts only then */
 	struct sn_jobspec spec;
 	bool whole; /* as many tasks as the layout has ranks */
+	bool refused; /* the ranks are not in the layout's order and cannot be */
 	char *master; /* node of rank 0, NULL: not known */
 	bool has_map; /* map and group_rank count */
 	struct sn_rankmap map;
@@ -40,6 +41,7 @@ struct stepmap {
 };
 
 void stepmap_make(spank_t sp, struct stepmap *ret);
-void taskenv_set(spank_t sp, const struct stepmap *map);
+/* False: the task must not run; the user has been told. */
+bool taskenv_set(spank_t sp, const struct stepmap *map);
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "topology/hostlist.h"
+#include "plugins/common/jobopts.h"
 #include "plugins/common/sitefiles.h"
 #include "plugins/common/stepnodes.h"
 #include "plugins/spank_supernode/spank_supernode.h"
@@ -66,35 +67,68 @@ static bool parse_tasks(const char *text, uint16_t *ret, size_t n)
 	return i == n;
 }
 
-/* The ranks are in the map's order only where slurmctld had a reason to put
- * them so: select/supernode, a whole step, block distribution (and cyclic,
- * srun's default for one task a node, which is then the same). */
-static bool ranks_follow_map(spank_t sp, const uint16_t *tasks, uint32_t n)
+static bool starts_with(spank_t sp, const char *name, const char *with)
 {
-	char *dist = NULL;
-	bool follow = true;
-	uint32_t i;
+	char *value = NULL;
+	bool does = get_env(sp, name, &value) &&
+		!strncmp(value, with, strlen(with));
 
-	if (!sn_site_selects_supernode())
-		return false;
-	if (get_env(sp, "SLURM_DISTRIBUTION", &dist) &&
-	    strncmp(dist, "block", 5)) {
-		follow = !strncmp(dist, "cyclic", 6);
-		for (i = 0; follow && i < n; i++)
-			follow = tasks[i] == 1;
-	}
-	free(dist);
-	return follow;
+	free(value);
+	return does;
 }
 
 static bool is_arbitrary(spank_t sp)
 {
+	return starts_with(sp, "SLURM_DISTRIBUTION", "arbitrary");
+}
+
+/* cli_filter/supernode had srun name the node of each rank. */
+static bool by_layout(spank_t sp)
+{
+	return !SN_SELECT_ORDERS_RANKS && is_arbitrary(sp) &&
+		starts_with(sp, SN_RANKS_ENV, SN_RANKS_BY_LAYOUT);
+}
+
+static bool is_block(spank_t sp)
+{
 	char *dist = NULL;
-	bool is = get_env(sp, "SLURM_DISTRIBUTION", &dist) &&
-		!strncmp(dist, "arbitrary", 9);
+	bool is = !get_env(sp, "SLURM_DISTRIBUTION", &dist) ||
+		!strncmp(dist, "block", 5);
 
 	free(dist);
 	return is;
+}
+
+/* Block distribution, and cyclic, srun's default for one task a node, which is
+ * then the same. What else a user asks for is an order of his own. */
+static bool left_to_us(spank_t sp, const uint16_t *tasks, uint32_t n)
+{
+	uint32_t i;
+
+	if (is_block(sp))
+		return true;
+	for (i = 0; i < n; i++)
+		if (tasks[i] != 1)
+			return false;
+	return starts_with(sp, "SLURM_DISTRIBUTION", "cyclic");
+}
+
+/* The ranks are in the map's order only where something had a reason to put
+ * them so: select/supernode, or srun itself; from 25.05 on it is then checked. */
+static bool ranks_follow_map(spank_t sp, const uint16_t *tasks, uint32_t n)
+{
+	if (SN_SELECT_ORDERS_RANKS && !sn_site_selects_supernode())
+		return false;
+	return by_layout(sp) || left_to_us(sp, tasks, n);
+}
+
+/* In slurmctld's order of ranks, whatever that is, groups would be split. */
+static bool out_of_order(spank_t sp, const struct sn_stepnodes *nodes,
+			 const struct sn_rankmap *map)
+{
+	return !SN_SELECT_ORDERS_RANKS && !by_layout(sp) &&
+		!sn_stepnodes_in_turn(nodes, map, is_block(sp) &&
+				      sn_site_fills_by_topology());
 }
 
 static void place_here(const struct sn_topo *topo,
@@ -119,18 +153,6 @@ static void place_here(const struct sn_topo *topo,
 	}
 }
 
-/* Add what the model lacks: nodes that topology.conf does not name are loose. */
-static bool all_known(struct sn_topo *topo, const struct sn_names *names)
-{
-	size_t i;
-
-	for (i = 0; i < names->n; i++)
-		if (sn_topo_find_node(topo, names->name[i]) == SN_NONE &&
-		    sn_topo_add_loose(topo, names->name[i], NULL))
-			return false;
-	return true;
-}
-
 static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 		 uint16_t *tasks, uint32_t here)
 {
@@ -146,7 +168,7 @@ static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 		slurm_debug("supernode: %s", err.text);
 		return;
 	}
-	if (!all_known(topo, names) ||
+	if (sn_stepnodes_know(topo, names) ||
 	    sn_stepnodes_make(topo, names, tasks, &nodes))
 		goto out;
 	place_here(topo, &nodes, here, ret);
@@ -157,6 +179,11 @@ static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 		slurm_debug("supernode: %s", err.text);
 		/* slurmctld came to the same end and left the ranks alone. */
 		ret->master = strdup(names->name[0]);
+		goto out;
+	}
+	if (out_of_order(sp, &nodes, &ret->map)) {
+		sn_rankmap_done(&ret->map);
+		ret->refused = true;
 		goto out;
 	}
 	ret->has_map = true;

@@ -141,12 +141,26 @@ static bool agrees(const struct stepmap *map, const struct task *task)
 	       map->map.local[task->rank] == task->local;
 }
 
-void taskenv_set(spank_t sp, const struct stepmap *map)
+/* From 25.05 on nothing in slurmctld sees to the order of ranks, so a wrong one
+ * is no odd case but what a step gets that went past cli_filter/supernode. */
+static void tell_refusal(const struct task *task)
+{
+	if (task->rank)
+		return; /* one sentence is enough */
+	slurm_error("supernode: Slurm %s gives ranks to nodes in the order of its node table, which would split the groups of --parallel, so the tasks do not run; start them by srun inside sbatch or salloc, with CliFilterPlugins=supernode in slurm.conf and without -m, -w and -x",
+		    SLURM_VERSION_STRING);
+}
+
+bool taskenv_set(spank_t sp, const struct stepmap *map)
 {
 	struct task task;
 
 	if (!get_task(sp, &task))
-		return;
+		return true;
+	if (map->refused) {
+		tell_refusal(&task);
+		return false;
+	}
 	set_torchrun(sp, map, &task);
 	if (map->supernode) {
 		set(sp, "SUPERNODE_NAME", "%s", map->supernode);
@@ -160,12 +174,15 @@ void taskenv_set(spank_t sp, const struct stepmap *map)
 		set_atom(sp, &map->spec.layout, task.rank);
 	}
 	if (map->has_map && !agrees(map, &task)) {
-		slurm_error("supernode: rank %u is not where the layout puts it, so MASTER_ADDR and GROUP_RANK are not set; topology.conf here may differ from slurmctld's",
-			    task.rank);
-		return;
+		slurm_error("supernode: rank %u is not where the layout puts it, so %s; topology.conf here may differ from slurmctld's",
+			    task.rank, SN_SELECT_ORDERS_RANKS ?
+			    "MASTER_ADDR and GROUP_RANK are not set" :
+			    "it does not run");
+		return SN_SELECT_ORDERS_RANKS;
 	}
 	if (map->has_map)
 		set(sp, "GROUP_RANK", "%u", map->here);
 	if (map->master)
 		set(sp, "MASTER_ADDR", "%s", map->master);
+	return true;
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * steporder.h - have srun put a step's ranks where the layout wants them.
+ */
+#ifndef SN_PLUGINS_CLI_FILTER_STEPORDER_H
+#define SN_PLUGINS_CLI_FILTER_STEPORDER_H
+
+#include "src/common/slurm_opt.h"
+
+/*
+ * For an srun in a --parallel job that starts the whole layout and has no order
+ * of its own: where Slurm's order of ranks is not the layout's, the node of
+ * each rank is named and the distribution made arbitrary, as by a
+ * SLURM_HOSTFILE. Where it cannot be done the step is left alone; then the
+ * tasks refuse to run (spank_supernode/stepmap.c), so that nothing is split
+ * silently. Needed from 25.05 on.
+ */
+void steporder_set(slurm_opt_t *opt);
+
+/* srun makes the distribution cyclic where no node has two tasks, which goes by
+ * the node table; block goes by the topology (26.05). What the user has asked
+ * for stays. */
+void steporder_keep_block(slurm_opt_t *opt);
+
+#endif
