@@ -63,6 +63,52 @@ static void an_unknown_node_is_refused(void **state)
 	sn_topo_destroy(topo);
 }
 
+static void an_unknown_node_is_loose_once_known(void **state)
+{
+	struct sn_topo *topo = topology();
+	struct sn_names names = { NULL, 0, 0 };
+	struct sn_stepnodes nodes;
+	const uint16_t tasks[] = { 1, 1 };
+
+	(void)state;
+	assert_int_equal(sn_hostlist_expand("x,n1", &names, NULL), 0);
+	assert_int_equal(sn_stepnodes_know(topo, &names), 0);
+	assert_int_equal(sn_stepnodes_make(topo, &names, tasks, &nodes), 0);
+	assert_int_equal(nodes.order[0], 1);
+	assert_int_equal(nodes.order[1], 0);
+	sn_stepnodes_done(&nodes);
+	sn_names_done(&names);
+	sn_topo_destroy(topo);
+}
+
+/* n1 n2 n3 of which n1 and n3 are one supernode. */
+static void ranks_are_in_turn_or_not(void **state)
+{
+	struct sn_topo *topo = topology();
+	struct sn_names names = { NULL, 0, 0 };
+	struct sn_stepnodes nodes;
+	const uint16_t tasks[] = { 1, 2, 1 };
+	uint32_t by_topology[] = { 0, 1, 2, 2 }, by_table[] = { 0, 2, 2, 1 };
+	uint32_t by_neither[] = { 0, 2, 1, 2 };
+	struct sn_rankmap map = { .world = 4 };
+
+	(void)state;
+	assert_int_equal(sn_hostlist_expand("n[1-3]", &names, NULL), 0);
+	assert_int_equal(sn_stepnodes_make(topo, &names, tasks, &nodes), 0);
+	map.node = by_topology;
+	assert_true(sn_stepnodes_in_turn(&nodes, &map, true));
+	assert_false(sn_stepnodes_in_turn(&nodes, &map, false));
+	map.node = by_table;
+	assert_false(sn_stepnodes_in_turn(&nodes, &map, true));
+	assert_true(sn_stepnodes_in_turn(&nodes, &map, false));
+	map.node = by_neither;
+	assert_false(sn_stepnodes_in_turn(&nodes, &map, true));
+	assert_false(sn_stepnodes_in_turn(&nodes, &map, false));
+	sn_stepnodes_done(&nodes);
+	sn_names_done(&names);
+	sn_topo_destroy(topo);
+}
+
 static void options_are_found_among_others(void **state)
 {
 	char other[] = "FOO=1", alike[] = SN_JOBOPT_PREFIX "parallelx=1";
@@ -85,6 +131,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_come_in_the_order_of_the_topology),
 		cmocka_unit_test(an_unknown_node_is_refused),
+		cmocka_unit_test(an_unknown_node_is_loose_once_known),
+		cmocka_unit_test(ranks_are_in_turn_or_not),
 		cmocka_unit_test(options_are_found_among_others),
 	};
 
