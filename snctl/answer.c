@@ -66,6 +66,7 @@ static int map_ranks(struct snctl_answer *a, struct sn_err *err)
 	for (uint32_t i = 0; i < p->n_nodes; i++) {
 		node[i].supernode = a->topo->node[p->node[i].node].supernode;
 		node[i].ranks = p->node[i].ranks;
+		node[i].unit = a->topo->node[p->node[i].node].unit;
 	}
 	rc = sn_rankmap_build(&a->spec->layout, node, p->n_nodes, &map, err);
 	free(node);

@@ -230,6 +230,71 @@ static void sort_blocks(struct work *w, const uint32_t *from, uint32_t *to,
 	}
 }
 
+/* A node in the order of filling. */
+struct turn {
+	uint32_t run, unit, first, node;
+};
+
+static int cmp_u32(uint32_t a, uint32_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_unit(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+	int c = cmp_u32(x->run, y->run);
+
+	if (!c)
+		c = cmp_u32(x->unit, y->unit);
+	return c ? c : cmp_u32(x->node, y->node);
+}
+
+static int by_first(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+	int c = cmp_u32(x->run, y->run);
+
+	if (!c)
+		c = cmp_u32(x->first, y->first);
+	return c ? c : cmp_u32(x->node, y->node);
+}
+
+/* Node blocks in the order of ranks are dealt to the nodes in the order of
+ * turns; a unit's nodes must take turns together where blocks are bound to it. */
+static int make_turns(const struct sn_layout *l,
+		      const struct sn_rankmap_node *node, uint32_t n_nodes,
+		      struct turn *turn, struct sn_err *err)
+{
+	uint64_t in_unit = 0;
+	uint32_t run = 0;
+
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		run += i && node[i].supernode != node[i - 1].supernode;
+		turn[i] = (struct turn){ run, node[i].unit, i, i };
+	}
+	if (l->unit_block <= l->node_block)
+		return 0;
+	qsort(turn, n_nodes, sizeof(*turn), by_unit);
+	for (uint32_t i = 0; i < n_nodes; i++) {
+		bool same = i && turn[i].run == turn[i - 1].run &&
+			    turn[i].unit == turn[i - 1].unit &&
+			    turn[i].unit != SN_NONE;
+
+		if (same)
+			turn[i].first = turn[i - 1].first;
+		else if (in_unit % l->unit_block)
+			break;
+		in_unit = (same ? in_unit : 0) + node[turn[i].node].ranks;
+	}
+	if (in_unit % l->unit_block)
+		return sn_err_set(err, -EINVAL,
+				  "a unit runs %" PRIu64 " ranks, which splits a block of %u ranks that must share a unit",
+				  in_unit, l->unit_block);
+	qsort(turn, n_nodes, sizeof(*turn), by_first);
+	return 0;
+}
+
 int sn_rankmap_build(const struct sn_layout *layout,
 		     const struct sn_rankmap_node *node, uint32_t n_nodes,
 		     struct sn_rankmap *ret, struct sn_err *err)
@@ -239,15 +304,18 @@ int sn_rankmap_build(const struct sn_layout *layout,
 	struct work w;
 	uint32_t at = 0;
 	int rc = work_init(&w, l, n_nodes);
+	struct turn *turn = calloc((size_t)n_nodes + 1, sizeof(*turn));
 
 	map.node = numbers(l->world);
 	map.local = numbers(l->world);
-	if (rc || !map.node || !map.local) {
+	if (rc || !turn || !map.node || !map.local) {
 		rc = sn_err_set(err, -ENOMEM,
 				"not enough memory to map %u ranks", l->world);
 		goto out;
 	}
 	rc = check_counts(&w, node, n_nodes, err);
+	if (!rc)
+		rc = make_turns(l, node, n_nodes, turn, err);
 	if (rc)
 		goto out;
 	choose_atoms(&w);
@@ -257,8 +325,9 @@ int sn_rankmap_build(const struct sn_layout *layout,
 		    l->world / l->unit_block);
 	sort_blocks(&w, w.scratch, w.sorted, w.atom, w.run, w.n_runs);
 	for (uint32_t i = 0; i < n_nodes; i++)
-		for (uint32_t b = node[i].ranks / l->node_block; b > 0; b--)
-			w.node[w.sorted[at++]] = i;
+		for (uint32_t b = node[turn[i].node].ranks / l->node_block;
+		     b > 0; b--)
+			w.node[w.sorted[at++]] = turn[i].node;
 	memset(w.count, 0, n_nodes * sizeof(*w.count));
 	for (uint32_t r = 0; r < l->world; r++) {
 		map.node[r] = w.node[w.node_block[r]];
@@ -267,6 +336,7 @@ int sn_rankmap_build(const struct sn_layout *layout,
 	*ret = map;
 	map = (struct sn_rankmap){ 0 };
 out:
+	free(turn);
 	work_done(&w);
 	sn_rankmap_done(&map);
 	return rc;

@@ -6,7 +6,9 @@
  * order, and inside one, ranks fill the chosen nodes in order, whole node
  * blocks at a time, cards in ascending order. Where atoms interleave (vllm with
  * pp > 1), whole unit blocks by their smallest rank, and in each whole node
- * blocks by theirs: for consecutive atoms that is rank order.
+ * blocks by theirs: for consecutive atoms that is rank order. Where blocks are
+bound to units and the units take turns in the nodes' order, the nodes are filled
+unit by unit, in the order of their first nodes, or unit blocks would be split.
  *
  * map=auto gives each supernode as many atoms, but perhaps others: of three
  * orders of the atoms (by number; pipeline-major, all stages of the first
@@ -26,10 +28,13 @@
 
 #include "topology/err.h"
 #include "topology/layout.h"
+#include "topology/topo.h"
 
 struct sn_rankmap_node {
 	uint32_t supernode; /* any number that is equal for the same supernode */
 	uint32_t ranks; /* how many it runs */
+	uint32_t unit; /* likewise for the same unit; SN_NONE: in none, which is
+			* a unit of its own */
 };
 
 struct sn_rankmap {
@@ -40,8 +45,8 @@ struct sn_rankmap {
 
 /*
  * nodes are in topology order, those of one supernode together. -EINVAL with a
- * sentence where the counts do not sum to the world or would split an atom or
- * a node block: then no legal order exists for these counts.
+ * sentence where the counts do not sum to the world or would split an atom,
+ * a unit block or a node block: then no legal order exists for these counts.
  */
 int sn_rankmap_build(const struct sn_layout *layout,
 		     const struct sn_rankmap_node *node, uint32_t n_nodes,

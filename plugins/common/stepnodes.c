@@ -52,6 +52,7 @@ int sn_stepnodes_make(const struct sn_topo *topo, const struct sn_names *names,
 		ret->run[i] = (struct sn_rankmap_node){
 			.supernode = topo->node[pair[i].topo_node].supernode,
 			.ranks = tasks[pair[i].slurm],
+			.unit = topo->node[pair[i].topo_node].unit,
 		};
 	}
 	rc = 0;

@@ -308,6 +308,36 @@ static int turn_cmp(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* The nodes in the order of filling: as they stand, but where blocks are bound
+ * to units, each unit's nodes follow its first one. */
+static uint32_t *filling_order(const struct oracle *o,
+			       const struct sn_layout *layout,
+			       const struct sn_placement *p)
+{
+	uint32_t *order = calloc(p->n_nodes + 1, sizeof(*order));
+	bool *taken = calloc(p->n_nodes + 1, sizeof(*taken));
+	uint32_t i, j, n = 0;
+
+	for (i = 0; i < p->n_nodes; i++) {
+		const struct sn_topo_node *first = &o->topo->node[p->node[i].node];
+
+		for (j = i; j < p->n_nodes; j++) {
+			const struct sn_topo_node *node =
+				&o->topo->node[p->node[j].node];
+
+			if (taken[j] || node->supernode != first->supernode ||
+			    (j > i && (layout->unit_block <= layout->node_block ||
+				       first->unit == SN_NONE ||
+				       node->unit != first->unit)))
+				continue;
+			taken[j] = true;
+			order[n++] = j;
+		}
+	}
+	free(taken);
+	return order;
+}
+
 /* Atoms in rank order, inside one the unit blocks and inside those the node
  * blocks, each by its lowest rank, fill the nodes in order. */
 static int check_filling(const struct oracle *o,
@@ -318,6 +348,7 @@ static int check_filling(const struct oracle *o,
 	uint32_t world = layout->world, i, k = 0, used = 0;
 	struct turn *turn = calloc(world, sizeof(*turn));
 	uint32_t *block = calloc(world, sizeof(*block));
+	uint32_t *order = filling_order(o, layout, p);
 	int rc = 0;
 
 	oracle_blocks(layout, SN_IN_SUPERNODE, block);
@@ -331,19 +362,20 @@ static int check_filling(const struct oracle *o,
 		turn[i].node = block[i];
 	qsort(turn, world, sizeof(*turn), turn_cmp);
 	for (i = 0; i < world && !rc; i++) {
-		if (used == p->node[k].ranks) {
+		if (used == p->node[order[k]].ranks) {
 			k++;
 			used = 0;
 		}
 		used++;
-		if (map->node[turn[i].rank] != k)
+		if (map->node[turn[i].rank] != order[k])
 			rc = object(why, "rank %u is on %s; filling in order, "
 				    "it belongs on %s", turn[i].rank,
 				    o->topo->node[p->node[map->node[turn[i].rank]].node].name,
-				    o->topo->node[p->node[k].node].name);
+				    o->topo->node[p->node[order[k]].node].name);
 	}
 	free(turn);
 	free(block);
+	free(order);
 	return rc;
 }
 

@@ -64,8 +64,8 @@ static int jobspec(void *arg, struct sn_err *err)
 static int rankmap(void *arg, struct sn_err *err)
 {
 	static const struct sn_rankmap_node node[] = {
-		{ 0, 8 }, { 0, 8 }, { 0, 8 }, { 0, 8 },
-		{ 1, 8 }, { 1, 8 }, { 1, 4 }, { 1, 4 }, { 1, 8 },
+		{ 0, 8, 0 }, { 0, 8, 0 }, { 0, 8, 0 }, { 0, 8, 0 },
+		{ 1, 8, 0 }, { 1, 8, 0 }, { 1, 4, 0 }, { 1, 4, 0 }, { 1, 8, 0 },
 	};
 	struct sn_layout layout;
 	struct sn_rankmap map;

@@ -72,32 +72,6 @@ static const char *ranks_text(const uint32_t *ranks, uint32_t n)
 	return buf;
 }
 
-static const struct sn_topo *sorted_by; /* qsort has no argument for it */
-
-static uint32_t unit_start(uint32_t node)
-{
-	uint32_t i, unit = sorted_by->node[node].unit;
-
-	for (i = 0; unit != SN_NONE && i < node; i++)
-		if (sorted_by->node[i].unit == unit)
-			return i;
-	return node;
-}
-
-static int by_unit(const void *a, const void *b)
-{
-	const struct sn_placed_node *x = a, *y = b;
-	uint32_t s = unit_start(x->node), t = unit_start(y->node);
-	uint32_t p = sorted_by->node[x->node].supernode;
-	uint32_t q = sorted_by->node[y->node].supernode;
-
-	if (p != q)
-		return p < q ? -1 : 1;
-	if (s != t)
-		return s < t ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
-
 static bool judge_map(struct gen_case *c, struct oracle *o,
 		      const struct sn_placement *p)
 {
@@ -109,14 +83,10 @@ static bool judge_map(struct gen_case *c, struct oracle *o,
 	int rc;
 
 	assert_non_null(node);
-	/* Where units take turns, ranks have to go unit by unit (place.h). */
-	if (c->request.unit_block > c->request.node_block) {
-		sorted_by = &c->topo;
-		qsort(p->node, p->n_nodes, sizeof(*p->node), by_unit);
-	}
 	for (i = 0; i < p->n_nodes; i++) {
 		node[i].supernode = c->topo.node[p->node[i].node].supernode;
 		node[i].ranks = p->node[i].ranks;
+		node[i].unit = c->topo.node[p->node[i].node].unit;
 	}
 	rc = sn_rankmap_build(&c->layout, node, p->n_nodes, &map, &err);
 	if (rc)
