@@ -6,7 +6,9 @@
 card=${ASCEND_RT_VISIBLE_DEVICES:-}
 if [ -n "${SN_LOCKS:-}" ]; then
 	exec 9>>"$SN_LOCKS/$SLURMD_NODENAME.$card"
-	flock -n 9 || echo "DOUBLE $SLURMD_NODENAME card $card job $SLURM_JOB_ID rank $SLURM_PROCID"
+	# 99 and nothing else: a flock that is killed with its job failed, too.
+	flock -n -E 99 9
+	[ $? -ne 99 ] || echo "DOUBLE $SLURMD_NODENAME card $card job $SLURM_JOB_ID rank $SLURM_PROCID"
 fi
 echo "rank $SLURM_PROCID node $SLURMD_NODENAME card $card supernode ${SUPERNODE_NAME:--}"
 [ "${SN_TASK_SECONDS:-0}" = 0 ] || exec sleep "$SN_TASK_SECONDS"
