@@ -20,11 +20,41 @@ const uint32_t plugin_id = SN_SELECT_PLUGIN_ID;
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 static struct sn_stock stock;
+static int (*stock_job_test)(job_record_t *job_ptr, bitstr_t *node_bitmap,
+			     uint32_t min_nodes, uint32_t max_nodes,
+			     uint32_t req_nodes, uint16_t mode,
+			     list_t *preemptee_candidates,
+			     list_t **preemptee_job_list,
+			     resv_exc_t *resv_exc_ptr,
+			     will_run_data_t *will_run_ptr);
+
+/* Slurm does not tell topology/supernode what it is asked for; we do. */
+static int told_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
+			 uint32_t min_nodes, uint32_t max_nodes,
+			 uint32_t req_nodes, uint16_t mode,
+			 list_t *preemptee_candidates,
+			 list_t **preemptee_job_list, resv_exc_t *resv_exc_ptr,
+			 will_run_data_t *will_run_ptr)
+{
+	const struct sn_topoapi *api = sn_topoapi_find();
+	int rc;
+
+	if (api)
+		api->set_mode(mode);
+	rc = stock_job_test(job_ptr, node_bitmap, min_nodes, max_nodes,
+			    req_nodes, mode, preemptee_candidates,
+			    preemptee_job_list, resv_exc_ptr, will_run_ptr);
+	if (api)
+		api->set_mode(SELECT_MODE_RUN_NOW);
+	return rc;
+}
 
 extern int init(void)
 {
 	if (sn_stock_load(&stock))
 		return SLURM_ERROR;
+	stock_job_test = stock.select_p_job_test;
+	stock.select_p_job_test = told_job_test;
 	verbose("%s loaded", plugin_type);
 	/* Slurm calls the stock plugin's init() itself only where it loads it
 	 * for its own sake; it may be called twice. */
@@ -43,29 +73,6 @@ extern int fini(void)
 	extern type name params { return stock.name args; }
 SN_SELECT_OPS(SN_FORWARD)
 #undef SN_FORWARD
-
-/* Slurm does not tell topology/supernode what it is asked for. */
-extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
-			     uint32_t min_nodes, uint32_t max_nodes,
-			     uint32_t req_nodes, uint16_t mode,
-			     list_t *preemptee_candidates,
-			     list_t **preemptee_job_list,
-			     resv_exc_t *resv_exc_ptr,
-			     will_run_data_t *will_run_ptr)
-{
-	const struct sn_topoapi *api = sn_topoapi_find();
-	int rc;
-
-	if (api)
-		api->set_mode(mode);
-	rc = stock.select_p_job_test(job_ptr, node_bitmap, min_nodes, max_nodes,
-				     req_nodes, mode, preemptee_candidates,
-				     preemptee_job_list, resv_exc_ptr,
-				     will_run_ptr);
-	if (api)
-		api->set_mode(SELECT_MODE_RUN_NOW);
-	return rc;
-}
 
 #if !SN_SLURM_AT_LEAST(25, 5)
 extern int select_p_step_start(step_record_t *step_ptr)

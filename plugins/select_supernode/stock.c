@@ -40,7 +40,6 @@ int sn_stock_load(struct sn_stock *ret)
 	ret->fini = find(handle, "fini", &missing);
 #define SN_FIND(type, name, params, args) ret->name = find(handle, #name, &missing);
 	SN_SELECT_OPS(SN_FIND)
-	SN_SELECT_JOB_TEST(SN_FIND)
 #undef SN_FIND
 #if !SN_SLURM_AT_LEAST(25, 5)
 	ret->select_p_step_start = find(handle, "select_p_step_start", &missing);

@@ -5,11 +5,10 @@
 #ifndef SN_PLUGINS_SELECT_SUPERNODE_STOCK_H
 #define SN_PLUGINS_SELECT_SUPERNODE_STOCK_H
 
-/* First: it renames what the others declare. */
-#include "plugins/compat.h"
-
 #include "src/interfaces/select.h"
 #include "src/slurmctld/slurmctld.h"
+
+#include "plugins/compat.h"
 
 /* Every function of the select interface but those that we answer ourselves:
  * X(return type, name, parameters, arguments). */
@@ -69,7 +68,8 @@
 	  (dinfo, job_ptr, data))
 #endif
 
-#define SN_SELECT_JOB_TEST(X) \
+#define SN_SELECT_OPS(X) \
+	X(int, select_p_node_init, (void), ()) \
 	X(int, select_p_job_test, \
 	  (job_record_t *job_ptr, bitstr_t *node_bitmap, uint32_t min_nodes, \
 	   uint32_t max_nodes, uint32_t req_nodes, uint16_t mode, \
@@ -77,10 +77,7 @@
 	   resv_exc_t *resv_exc_ptr, will_run_data_t *will_run_ptr), \
 	  (job_ptr, node_bitmap, min_nodes, max_nodes, req_nodes, mode, \
 	   preemptee_candidates, preemptee_job_list, resv_exc_ptr, \
-	   will_run_ptr))
-
-#define SN_SELECT_OPS(X) \
-	X(int, select_p_node_init, (void), ()) \
+	   will_run_ptr)) \
 	X(int, select_p_job_begin, (job_record_t *job_ptr), (job_ptr)) \
 	X(int, select_p_job_ready, (job_record_t *job_ptr), (job_ptr)) \
 	X(int, select_p_job_expand, \
@@ -102,10 +99,9 @@
 
 struct sn_stock {
 	int (*init)(void);
-	void (*fini)(void); /* before 25.11 it returns an int, never looked at */
+	int (*fini)(void);
 #define SN_MEMBER(type, name, params, args) type (*name) params;
 	SN_SELECT_OPS(SN_MEMBER)
-	SN_SELECT_JOB_TEST(SN_MEMBER)
 #undef SN_MEMBER
 #if !SN_SLURM_AT_LEAST(25, 5)
 	int (*select_p_step_start)(step_record_t *step_ptr);

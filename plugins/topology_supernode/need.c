@@ -124,22 +124,40 @@ static void find_segment(struct need *need)
 
 /* ---- the nodes ----------------------------------------------------------------- */
 
-static int find_task_limit(void *x, void *arg)
+struct gres_seen {
+	uint32_t card_id;
+	const sock_gres_t *cards; /* NULL: none */
+	uint32_t tasks; /* that all of its gres allow */
+};
+
+/* One walk over the list: there are thousands of nodes. */
+static int see_gres(void *x, void *arg)
 {
 	const sock_gres_t *sock = x;
 	const gres_job_state_t *js;
-	uint32_t *limit = arg;
+	struct gres_seen *seen = arg;
 	uint64_t n;
 
 	if (!sock->gres_state_job)
 		return 0;
+	if (sock->gres_state_job->plugin_id == seen->card_id &&
+	    sock->gres_state_node && !seen->cards)
+		seen->cards = sock;
 	js = sock->gres_state_job->gres_data;
 	if (!js->gres_per_task || sock->total_cnt == NO_CONSUME_VAL64)
 		return 0;
 	n = sock->total_cnt / js->gres_per_task;
-	if (n < *limit)
-		*limit = (uint32_t)n;
+	if (n < seen->tasks)
+		seen->tasks = (uint32_t)n;
 	return 0;
+}
+
+/* A whole node of more CPUs than the job may have in all. */
+static bool is_too_large(const job_details_t *details, const avail_res_t *res)
+{
+	return details->whole_node & WHOLE_NODE_REQUIRED &&
+		details->max_cpus != NO_VAL &&
+		details->max_cpus < res->avail_cpus;
 }
 
 static void read_node(struct need *need, int i, uint32_t card_id)
@@ -149,29 +167,29 @@ static void read_node(struct need *need, int i, uint32_t card_id)
 	const node_record_t *node_ptr = node_record_table_ptr[i];
 	bitstr_t *required = te->job_ptr->details->req_node_bitmap;
 	uint32_t t = model_topo_node((uint32_t)i);
-	const sock_gres_t *sock = NULL;
+	struct gres_seen seen = { .card_id = card_id, .tasks = UINT32_MAX };
 	struct need_node *node;
 
-	if (t == SN_NONE || !res || !res->avail_cpus)
+	if (t == SN_NONE || !res || !res->avail_cpus ||
+	    is_too_large(te->job_ptr->details, res))
 		return;
 	node = &need->node[t];
 	*node = (struct need_node){
 		.cpus = res->avail_cpus,
 		.gres_tasks = UINT32_MAX,
-		.weight = node_ptr->weight,
+		.weight = node_ptr->config_ptr->weight,
 		.flags = offer_node_flags(node_ptr),
 	};
 	if (required && bit_test(required, i))
 		node->flags |= SN_NODE_REQUIRED;
 	if (!res->sock_gres_list)
 		return;
-	(void)list_for_each_ro(res->sock_gres_list, find_task_limit,
-			       &node->gres_tasks);
-	if (need->cards != NEED_NO_CARDS)
-		sock = offer_cards(res, card_id);
-	if (sock) {
-		node->cards = model_cards(node_ptr);
-		node->free = offer_free_cards(sock, node->cards) & node->cards;
+	(void)list_for_each_ro(res->sock_gres_list, see_gres, &seen);
+	node->gres_tasks = seen.tasks;
+	if (seen.cards && need->cards != NEED_NO_CARDS) {
+		node->cards = model_cards_of(seen.cards->gres_state_node->gres_data);
+		node->free = offer_free_cards(seen.cards, node->cards) &
+			node->cards;
 	}
 }
 

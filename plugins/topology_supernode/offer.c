@@ -125,7 +125,7 @@ static void offer_node(const topology_eval_t *topo_eval, int i,
 	ret->node[t] = (struct sn_place_node){
 		.cards = cards,
 		.free = offer_free_cards(sock, cards) & cards,
-		.weight = node_ptr->weight,
+		.weight = node_ptr->config_ptr->weight,
 		.max_ranks = res->avail_cpus / cpus_per_task,
 		.flags = offer_node_flags(node_ptr),
 	};
@@ -176,7 +176,7 @@ int offer_all_free(const struct sn_topoapi_ask *ask, struct offer *ret)
 		ret->node[t] = (struct sn_place_node){
 			.cards = cards,
 			.free = cards,
-			.weight = node_ptr->weight,
+			.weight = node_ptr->config_ptr->weight,
 			.max_ranks = node_ptr->cpus_efctv / cpus_per_task,
 		};
 		if (ask->required && bit_test(ask->required, i))

@@ -2,8 +2,8 @@
 /*
  * plain.c - choose the nodes of a job without --parallel.
  *
- * The engine names nodes, and those alone are given to Slurm's own
- * common_topo_choose_nodes(), which counts CPUs, memory and gres on them.
+ * The engine names nodes, and on those alone Slurm's own functions count CPUs,
+ * memory and gres.
  */
 #include "plugins/compat.h"
 
@@ -74,32 +74,66 @@ static int take_all(topology_eval_t *topo_eval)
 	return SLURM_SUCCESS;
 }
 
-/* Give the job these nodes, all of them, if Slurm finds what it needs there;
- * else everything is as it was. */
-static int settle(topology_eval_t *topo_eval, const struct sn_placement *placed)
+/* Cores that gres binding took away are no CPUs any more. */
+static int lower_cpus(topology_eval_t *topo_eval)
 {
-	topology_eval_t was = *topo_eval;
-	struct undo undo;
-	uint32_t n;
-	int rc;
+	int i;
 
-	if (undo_save(&undo, topo_eval, placed))
-		return SLURM_ERROR;
+	if (!topo_eval->job_ptr->gres_list_req)
+		return SLURM_SUCCESS;
+	for (i = 0; next_node_bitmap(topo_eval->node_map, &i); i++) {
+		avail_res_t *res = topo_eval->avail_res_array[i];
+		uint32_t cpus;
+
+		if (!topo_eval->avail_core[i])
+			continue;
+		cpus = (uint32_t)bit_set_count(topo_eval->avail_core[i]) *
+			node_record_table_ptr[i]->tpc;
+		if (cpus < res->avail_cpus)
+			res->avail_cpus = (uint16_t)cpus;
+		if (!res->avail_cpus)
+			return SLURM_ERROR;
+	}
+	return SLURM_SUCCESS;
+}
+
+static int count_once(topology_eval_t *topo_eval,
+		      const struct sn_placement *placed, bool first_pass)
+{
+	uint32_t n;
+
 	bit_clear_all(topo_eval->node_map);
 	for (n = 0; n < placed->n_nodes; n++)
 		bit_set(topo_eval->node_map,
 			model_node_inx(placed->node[n].node));
+	topo_eval->first_pass = first_pass;
 	topo_eval->min_nodes = placed->n_nodes;
 	topo_eval->req_nodes = placed->n_nodes;
 	topo_eval->max_nodes = placed->n_nodes;
-	topo_eval->eval_nodes = take_all;
-	topo_eval->trump_others = true;
-	rc = common_topo_choose_nodes(topo_eval);
-	if (!rc && bit_set_count(topo_eval->node_map) != (int)placed->n_nodes)
-		rc = SLURM_ERROR;
-	if (rc) {
-		*topo_eval = was;
-		undo_all(&undo, topo_eval);
+	return take_all(topo_eval) || lower_cpus(topo_eval) ? SLURM_ERROR :
+		SLURM_SUCCESS;
+}
+
+/*
+ * Give the job these nodes, all of them, if Slurm finds what it needs there;
+ * else everything is as it was. Slurm's common_topo_choose_nodes() does the
+ * same, with gres near the cores first and then with any, but it copies the
+ * cores of every node of the cluster for it.
+ */
+static int settle(topology_eval_t *topo_eval, const struct sn_placement *placed)
+{
+	topology_eval_t was = *topo_eval;
+	struct undo undo;
+	int rc = SLURM_ERROR, pass;
+
+	if (undo_save(&undo, topo_eval, placed))
+		return SLURM_ERROR;
+	for (pass = 0; rc && pass < 2; pass++) {
+		rc = count_once(topo_eval, placed, pass == 0);
+		if (rc) {
+			*topo_eval = was;
+			undo_all(&undo, topo_eval);
+		}
 	}
 	undo_done(&undo);
 	return rc;
