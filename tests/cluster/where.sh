@@ -8,7 +8,7 @@ nodes_in()
 {
 	local list
 
-	list=$(sed -nE "s/^SupernodeName=$1 .*Nodes=([^ ]*).*/\1/p" "$CL_DIR/etc/topology.conf")
+	list=$(sed -nE "s/^SupernodeName=$1 (.* )?Nodes=([^ ]*).*/\2/p" "$CL_DIR/etc/topology.conf")
 	scontrol show hostnames "${list:-$1}"
 }
 
