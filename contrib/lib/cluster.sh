@@ -311,7 +311,7 @@ kill_steps() # NAME…
 
 nodes_idle()
 {
-	[ "$(sinfo -h -N -o '%N %t' 2>/dev/null | grep -cE ' (idle|mix|alloc|plnd|comp)$')" = "$CL_NODES" ]
+	[ "$(sinfo -h -N -o '%N %t' 2>/dev/null | sort -u | grep -cE ' (idle|mix|alloc|plnd|comp)$')" = "$CL_NODES" ]
 }
 
 # ---- the whole --------------------------------------------------------------------
