@@ -4,8 +4,8 @@
 # With SN_STEP=no it only keeps them.
 [ "${SN_STEP:-yes}" = no ] || srun "$SN_TASK"
 echo held
-# A job outlives no test by more than ten minutes.
-for ((i = 0; i < 6000; i++)); do
+# A job outlives no test by more than an hour.
+for ((i = 0; i < 36000; i++)); do
 	[ -e "${SN_LOCKS%/locks}/go-$SLURM_JOB_ID" ] && exit 0
 	sleep 0.1
 done
