@@ -5,10 +5,11 @@
 #ifndef SN_PLUGINS_SELECT_SUPERNODE_STOCK_H
 #define SN_PLUGINS_SELECT_SUPERNODE_STOCK_H
 
+/* First: it renames what the others declare. */
+#include "plugins/compat.h"
+
 #include "src/interfaces/select.h"
 #include "src/slurmctld/slurmctld.h"
-
-#include "plugins/compat.h"
 
 /* Every function of the select interface but those that we answer ourselves:
  * X(return type, name, parameters, arguments). */
@@ -99,7 +100,7 @@
 
 struct sn_stock {
 	int (*init)(void);
-	int (*fini)(void);
+	void (*fini)(void); /* before 25.11 it returns an int, never looked at */
 #define SN_MEMBER(type, name, params, args) type (*name) params;
 	SN_SELECT_OPS(SN_MEMBER)
 #undef SN_MEMBER
