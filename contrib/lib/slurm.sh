@@ -4,7 +4,8 @@
 # The plugins need the *configured* source of the very Slurm that loads them.
 # In order of preference:
 #   1 --slurm-source DIR: built from it (or only configured, where the same
-#     version is installed);
+#     version is installed; or taken as it is, where DIR is a build directory
+#     that has been installed);
 #   2 an installed slurmctld of the version that Debian 13 ships, whose source
 #     is Debian's source package: only configured, nothing is compiled;
 #   3 that source package built into the cache, once.
@@ -240,6 +241,17 @@ slurm_installed()
 	SLURM_PLUGINS=$(slurm_plugins_of "$SLURM_PREFIX")
 }
 
+# The Slurm that `make install` in this build directory has installed.
+slurm_installed_from() # BUILD
+{
+	slurm_is_configured "$1" || return 1
+	SLURM_PREFIX=$(sed -n 's/^prefix = //p' "$1/Makefile" 2>/dev/null | head -n 1)
+	[ -n "$SLURM_PREFIX" ] && [ -x "$SLURM_PREFIX/sbin/slurmctld" ] &&
+		[ -x "$SLURM_PREFIX/sbin/slurmd" ] && [ -x "$SLURM_PREFIX/bin/sbatch" ] || return 1
+	SLURM_VERSION=$(slurm_version_of "$SLURM_PREFIX/sbin/slurmctld")
+	SLURM_PLUGINS=$(slurm_plugins_of "$SLURM_PREFIX")
+}
+
 # slurm_provide [SOURCE]: all of the above; 1 with SLURM_WHY where none is had.
 slurm_provide()
 {
@@ -270,6 +282,11 @@ slurm_provide_locked()
 		version=$(awk '$1 == "Version:" { print $2; exit }' "$src/META")
 		slurm_supported "$version" ||
 			die "--slurm-source $given is Slurm $version; supported are 24.11, 25.05, 25.11 and 26.05"
+		if slurm_installed_from "$given" && [ "$SLURM_VERSION" = "$version" ]; then
+			SLURM_WHENCE="the one installed from $given"
+			SLURM_SOURCE=$given
+			return
+		fi
 		dir=$SN_CACHE/given-$version-$(printf %s "$src" | cksum | cut -d' ' -f1)
 		if slurm_installed && [ "$SLURM_VERSION" = "$version" ]; then
 			SLURM_WHENCE="the installed one"
