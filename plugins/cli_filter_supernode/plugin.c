@@ -79,8 +79,10 @@ extern int cli_filter_p_pre_submit(slurm_opt_t *opt, int offset)
 	struct sn_jobspec spec;
 
 	(void)offset;
-	if (opt->srun_opt)
+	if (opt->srun_opt) {
 		steporder_set(opt);
+		steporder_keep_block(opt);
+	}
 	/* An srun in an allocation is a step, and has its own -n. */
 	if (!(opt->salloc_opt || opt->srun_opt) || getenv("SLURM_JOB_ID"))
 		return SLURM_SUCCESS;
@@ -89,10 +91,6 @@ extern int cli_filter_p_pre_submit(slurm_opt_t *opt, int offset)
 	if (!text.parallel || sn_jobspec_parse(&text, 0, &spec, NULL) ||
 	    !spec.has_parallel)
 		return SLURM_SUCCESS;
-	/* The node of each rank is not known yet; but where Slurm fills nodes in
-	 * the topology's order, srun must not ask for another one. */
-	if (opt->srun_opt && sn_site_fills_by_topology())
-		steporder_keep_block(opt);
 	return tell(opt, spec.layout.world);
 }
 

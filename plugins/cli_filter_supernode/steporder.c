@@ -88,15 +88,6 @@ static void take(slurm_opt_t *opt, char *list)
 	setenv(SN_RANKS_ENV, SN_RANKS_BY_LAYOUT, 1);
 }
 
-void steporder_keep_block(slurm_opt_t *opt)
-{
-	if ((opt->distribution & SLURM_DIST_STATE_BASE) == SLURM_DIST_UNKNOWN ||
-	    !(opt->distribution & SLURM_DIST_STATE_BASE))
-		opt->distribution =
-			(opt->distribution & SLURM_DIST_STATE_FLAGS) |
-			SLURM_DIST_BLOCK;
-}
-
 static void order(slurm_opt_t *opt, const struct sn_layout *layout,
 		  const struct sn_names *names, const uint16_t *ranks)
 {
@@ -104,7 +95,6 @@ static void order(slurm_opt_t *opt, const struct sn_layout *layout,
 	struct sn_rankmap map = { 0 };
 	struct sn_topo *topo = NULL;
 	struct sn_err err = { "a node is not in the topology" };
-	bool by_topology = sn_site_fills_by_topology();
 
 	if (sn_site_topology(&topo, NULL, &err) ||
 	    sn_stepnodes_know(topo, names) ||
@@ -112,10 +102,9 @@ static void order(slurm_opt_t *opt, const struct sn_layout *layout,
 	    sn_rankmap_build(layout, nodes.run, nodes.n, &map, &err))
 		verbose("cli_filter/supernode: ranks left in Slurm's order: %s",
 			err.text);
-	else if (!sn_stepnodes_in_turn(&nodes, &map, by_topology))
+	else if (!sn_stepnodes_in_turn(&nodes, &map,
+				       sn_site_fills_by_topology()))
 		take(opt, name_nodes(names, &nodes, &map));
-	else if (by_topology)
-		steporder_keep_block(opt);
 	sn_rankmap_done(&map);
 	sn_stepnodes_done(&nodes);
 	sn_topo_destroy(topo);
@@ -158,4 +147,16 @@ void steporder_set(slurm_opt_t *opt)
 	if (jobs->record_count == 1)
 		order_in(opt, &spec.layout, &jobs->job_array[0]);
 	slurm_free_job_info_msg(jobs);
+}
+
+void steporder_keep_block(slurm_opt_t *opt)
+{
+	uint32_t dist = opt->distribution & SLURM_DIST_STATE_BASE;
+
+	/* A hostfile makes it arbitrary later, but only what is not set. */
+	if (!sn_site_fills_by_topology() || getenv("SLURM_HOSTFILE") ||
+	    (dist && dist != SLURM_DIST_UNKNOWN))
+		return;
+	opt->distribution = (opt->distribution & SLURM_DIST_STATE_FLAGS) |
+		SLURM_DIST_BLOCK;
 }

@@ -17,9 +17,9 @@
  */
 void steporder_set(slurm_opt_t *opt);
 
-/* srun makes the distribution cyclic where no node has two tasks, which goes by
- * the node table; block goes by the topology (26.05). What the user has asked
- * for stays. */
+/* Of any srun: where no node has two tasks, it would make the distribution
+ * cyclic, which goes by the node table. Block, which is the same else, goes by
+ * the topology (26.05). What the user has asked for stays. */
 void steporder_keep_block(slurm_opt_t *opt);
 
 #endif

@@ -106,10 +106,10 @@ is "9: and the single one beside it" "$(try -x "$rest" -n1 --gres=npu:1)" "sn1:1
 vacate $BUSY "$id"
 
 # 10. No last segment that hangs for ever.
-refused "10: 10 nodes in segments of 4 are refused with the arithmetic" '10 = 2\*4 \+ 2.*-N 8 or -N 12' -N10 --segment=4
+refused "10: 10 nodes in segments of 4 are refused with the arithmetic" '10 = 2\*4 \+ 2.*-N 8 or -N 12|does not fit the job size \(10\)' -N10 --segment=4
 refused "10: a segment larger than any supernode" 'segment=7 .*6 nodes' -N7 --segment=7
 refused "10: more segments than the cluster holds" '5 segments.*hold 4 of 4 nodes' -N20 --segment=4
-refused "10: a range without a multiple" 'no multiple of 6' -N7-11 --segment=6
+refused "10: a range without a multiple" 'no multiple of 6|does not fit the job size \(7\)' -N7-11 --segment=6
 refused "10: --segment and --parallel" 'segment' --segment=4 --parallel=tp=8,dp=4
 id=$(SN_STEP=no submit -N8 --segment=4 -H "$TESTS/held.sh")
 like "10: an update to 10 nodes is refused too" "$(scontrol update "JobId=$id" NumNodes=10 2>&1)" '10 = 2\*4 \+ 2|Invalid'
