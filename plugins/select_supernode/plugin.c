@@ -4,13 +4,15 @@
  *
  * It loads the stock plugin and forwards every call. Where a job goes is
  * decided in topology/supernode; what is added here is the order of ranks when
- * a step starts (24.11; later Slurms ask elsewhere), and word of what a call is for.
+ * a step starts (24.11; later Slurms ask elsewhere), word of what a call is for,
+ * and the choice of jobs to preempt.
  */
 #include "plugins/select_supernode/stock.h"
 
 #include "src/common/log.h"
 
 #include "plugins/common/topoapi.h"
+#include "plugins/select_supernode/preempt.h"
 #include "plugins/select_supernode/steprank.h"
 #include "plugins/select_supernode/steptopo.h"
 
@@ -20,13 +22,7 @@ const uint32_t plugin_id = SN_SELECT_PLUGIN_ID;
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 static struct sn_stock stock;
-static int (*stock_job_test)(job_record_t *job_ptr, bitstr_t *node_bitmap,
-			     uint32_t min_nodes, uint32_t max_nodes,
-			     uint32_t req_nodes, uint16_t mode,
-			     list_t *preemptee_candidates,
-			     list_t **preemptee_job_list,
-			     resv_exc_t *resv_exc_ptr,
-			     will_run_data_t *will_run_ptr);
+static job_test_fn stock_job_test;
 
 /* Slurm does not tell topology/supernode what it is asked for; we do. */
 static int told_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
@@ -37,13 +33,24 @@ static int told_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
 			 will_run_data_t *will_run_ptr)
 {
 	const struct sn_topoapi *api = sn_topoapi_find();
+	const struct job_test test = {
+		.stock = stock_job_test,
+		.job_ptr = job_ptr,
+		.node_bitmap = node_bitmap,
+		.min_nodes = min_nodes,
+		.max_nodes = max_nodes,
+		.req_nodes = req_nodes,
+		.mode = mode,
+		.candidates = preemptee_candidates,
+		.victims = preemptee_job_list,
+		.resv_exc_ptr = resv_exc_ptr,
+		.will_run_ptr = will_run_ptr,
+	};
 	int rc;
 
 	if (api)
 		api->set_mode(mode);
-	rc = stock_job_test(job_ptr, node_bitmap, min_nodes, max_nodes,
-			    req_nodes, mode, preemptee_candidates,
-			    preemptee_job_list, resv_exc_ptr, will_run_ptr);
+	rc = preempt_job_test(api, &test);
 	if (api)
 		api->set_mode(SELECT_MODE_RUN_NOW);
 	return rc;
