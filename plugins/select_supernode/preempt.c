@@ -11,6 +11,8 @@
  * they were. Then who may be suspended is said by the nodes offered. Slurm does
  * not take cards from a suspended job, so one that holds them is no victim.
  */
+#include "plugins/compat.h"
+
 #include "plugins/select_supernode/preempt.h"
 
 #include <errno.h>

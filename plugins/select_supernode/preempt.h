@@ -5,6 +5,8 @@
 #ifndef SN_PLUGINS_SELECT_SUPERNODE_PREEMPT_H
 #define SN_PLUGINS_SELECT_SUPERNODE_PREEMPT_H
 
+#include "plugins/compat.h"
+
 #include "plugins/select_supernode/stock.h"
 
 #include "plugins/common/topoapi.h"

@@ -2,6 +2,8 @@
 /*
  * victimjobs.c - Slurm's preemptable jobs as topology/victims.h wants them.
  */
+#include "plugins/compat.h"
+
 #include "plugins/select_supernode/victimjobs.h"
 
 #include <errno.h>
