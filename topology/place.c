@@ -87,7 +87,7 @@ static int run_pass(struct pl *p, struct sn_placement *ret, struct sn_err *err)
 	if (!rc)
 		rc = pl_local_caps(p);
 	if (!rc)
-		rc = pl_choose(p, &choice);
+		rc = p->greedy ? pl_bound(p, &choice) : pl_choose(p, &choice);
 	if (!rc)
 		rc = pl_fill(p, &choice, ret);
 	ret->exact = p->exact;
@@ -98,7 +98,7 @@ static int run_pass(struct pl *p, struct sn_placement *ret, struct sn_err *err)
 	else if (rc == -ENOMEM)
 		sn_err_set(err, rc, "out of memory while placing %u ranks",
 			   p->req->world);
-	else if (rc)
+	else if (rc && rc != -E2BIG)
 		sn_err_set(err, rc, "placing %u ranks failed: a bug",
 			   p->req->world);
 	free(choice.pick);
@@ -107,7 +107,8 @@ static int run_pass(struct pl *p, struct sn_placement *ret, struct sn_err *err)
 }
 
 /* The best placement of all is the best with so many nodes too if it has as
- * many, which is the rule; only else it is searched for. */
+ * many, which is the rule; only else it is searched for, by tables or, where they
+ * would be too large, without. */
 static int run_bound(struct pl *p, struct sn_placement *ret, struct sn_err *err)
 {
 	const struct pl fresh = *p;
@@ -120,6 +121,12 @@ static int run_bound(struct pl *p, struct sn_placement *ret, struct sn_err *err)
 	sn_placement_done(ret);
 	*p = fresh;
 	p->bound = want;
+	rc = run_pass(p, ret, err);
+	if (rc != -E2BIG)
+		return rc;
+	*p = fresh;
+	p->bound = want;
+	p->greedy = true;
 	return run_pass(p, ret, err);
 }
 

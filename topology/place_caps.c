@@ -185,32 +185,53 @@ static void caps_from_profile(struct pl_supernode *sn)
 			}
 }
 
+/* The profiles for an exact number of nodes: of all supernodes, or -E2BIG. */
+static int find_profiles(struct pl *p)
+{
+	uint32_t n = p->topo->n_supernodes, *s = pl_alloc(n, sizeof(*s)), k = 0;
+	bool all;
+	int rc;
+
+	if (!s)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		if (pl_plain_atoms(p, &p->sn[i]))
+			s[k++] = i;
+	rc = pl_local_profiles(p, s, k, &all);
+	free(s);
+	return rc ? rc : all ? 0 : -E2BIG;
+}
+
 /* How many atoms each supernode can host. */
 int pl_local_caps(struct pl *p)
 {
+	bool tables = p->bound && !p->greedy;
+	int rc = tables ? find_profiles(p) : 0;
+
+	if (rc)
+		return rc;
 	for (uint32_t s = 0; s < p->topo->n_supernodes; s++) {
 		struct pl_supernode *sn = &p->sn[s];
-		int rc;
 
 		sn->min = 1;
 		sn->cap = pl_plain_atoms(p, sn);
 		if (sn->pool_atoms < sn->cap)
 			sn->cap = sn->pool_atoms;
 		if (!sn->cap || (!p->req->spares && !sn->n_must &&
-				 !p->bound &&
+				 !tables &&
 				 sn->q_max >= sn->n_items))
 			continue;
 		if (!sn->q_max || p->req->spares >= sn->n_items) {
 			sn->cap = 0;
 			continue;
 		}
-		if (!sn->n_must && !p->bound && sn->q_max >= sn->n_items) {
+		if (!sn->n_must && !tables && sn->q_max >= sn->n_items) {
 			rc = spared_atoms(p, sn);
 			if (rc)
 				return rc;
 			continue;
 		}
-		rc = pl_local_profile(p, s);
+		rc = p->greedy ? 0 : pl_local_profile(p, s);
 		if (rc)
 			return rc;
 		if (pl_has_costs(sn))

@@ -3,7 +3,8 @@
  * place_choose.c - how many supernodes, and which.
  *
  * The fewest supernodes k follow from sums of the largest. Which ones is a
- * table (place_steps.c) where that is small enough, else place_tree.c.
+ * table (place_steps.c) where that is small enough, else place_tree.c, or with an
+ * exact number of nodes place_bound.c.
  */
 #include "config.h"
 
@@ -91,21 +92,6 @@ static uint32_t fewest_by_nodes(const struct pl *p, uint32_t k)
 	return ret;
 }
 
-/* Before the number to try next where not all numbers can be: so many of the
- * largest have the nodes that are asked for. */
-static uint32_t most_likely(const struct pl *p, const struct pl_forest *f,
-			    const struct ranking *r, uint32_t k)
-{
-	uint64_t nodes = 0;
-
-	for (uint32_t i = 0; i < r->n; i++) {
-		nodes += p->sn[f->leaf[r->order[i]].s].n_items;
-		if (nodes >= p->bound)
-			return i > k ? i : k;
-	}
-	return k;
-}
-
 /* Keep the leaves that a choice of k can use, with what they lose. */
 static uint64_t set_losses(const struct pl *p, struct pl_forest *f,
 			   const struct ranking *r, uint32_t k)
@@ -191,15 +177,11 @@ static int choose_k(struct pl *p, struct pl_forest *all,
 		slack = 0;
 	if (!rc && !known && !uniform)
 		p->exact = false;
-	if (!rc && p->bound && !known && !uniform)
-		rc = -E2BIG;
-	else if (!rc)
-		rc = pl_steps(p, &f, k, slack, uniform, ret);
-	if (rc == -E2BIG) {
+	if (!rc)
+		rc = p->bound && !known ? -E2BIG :
+		     pl_steps(p, &f, k, slack, uniform, ret);
+	if (rc == -E2BIG && !p->bound) {
 		p->exact = false;
-		/* With more supernodes than need be, any choice would do. */
-		if (p->bound && slack > all->leaf[r->order[0]].cap)
-			slack = all->leaf[r->order[0]].cap;
 		rc = pl_tree(p, &f, k, slack, ret);
 	}
 	pl_forest_done(&f);
@@ -251,13 +233,10 @@ int pl_choose(struct pl *p, struct pl_choice *ret)
 	}
 	rc = -ENOSPC;
 	for (; k && k <= most && rc == -ENOSPC; k++) {
-		if (p->work > 2 * PL_PROFILE_WORK && p->bound) {
-			p->exact = false;
-			break;
-		}
-		rc = choose_k(p, &all, &r, k, ret);
-		if (!p->exact && p->bound)
-			k = most_likely(p, &all, &r, k);
+		if (p->bound && p->work > PL_RUN_WORK)
+			rc = -E2BIG;
+		else
+			rc = choose_k(p, &all, &r, k, ret);
 	}
 out:
 	pl_forest_done(&all);

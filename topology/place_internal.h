@@ -10,10 +10,13 @@
  *			which nodes do it
  *	place_table.c	the dynamic programme for that
  *	place_large.c	the same for a supernode too large for that
+ *	place_span.c	how many nodes such a one can use
+ *	place_spread.c	parts and nodes shared out over places
  *	place_forest.c	the supernodes in question, by fabrics
  *	place_choose.c	how many supernodes, and which:
  *	place_steps.c	by fabrics and costs, exactly
  *	place_tree.c	by fabrics alone, for sizes beyond the budget
+ *	place_bound.c	for an exact number of nodes beyond the budget
  *	place_split.c	how many atoms each chosen supernode hosts
  *	place_fill.c	how many ranks each chosen node runs, spares, the score
  *	place_reason.c	why it does not fit
@@ -41,6 +44,10 @@ typedef unsigned __int128 pl_cost;
 /* The profiles that are wanted at once may take so many steps; else costs are
  * estimated. */
 #define PL_PROFILE_WORK (4 * (uint64_t)SN_PLACE_EXACT_WORK)
+/* After so many steps of a run no more tables are made for single supernodes. */
+#define PL_RUN_WORK (6 * (uint64_t)SN_PLACE_EXACT_WORK)
+/* Joins of ways in place_tree.c: then only the extreme ones are kept. */
+#define PL_TREE_WORK (2 * (uint64_t)SN_PLACE_EXACT_WORK)
 
 /* A node that can host at least one node block. Kept per supernode, unit by
  * unit, so that a unit is a run. */
@@ -90,6 +97,7 @@ struct pl {
 	const struct sn_place_request *req;
 	bool late; /* second pass */
 	uint32_t bound; /* exactly so many nodes are searched for; 0: any */
+	bool greedy; /* without tables: those for p->bound are too large */
 	uint32_t atoms; /* wanted */
 	uint32_t per_atom; /* node blocks of an atom */
 	uint32_t per_unit; /* node blocks of a unit block */
@@ -104,6 +112,7 @@ struct pl {
 	uint32_t n_buckets;
 	uint32_t round;
 	uint64_t work; /* elementary steps done */
+	uint64_t tree_work; /* the same of place_tree.c */
 	bool exact;
 };
 
@@ -165,13 +174,76 @@ static inline bool pl_has_costs(const struct pl_supernode *sn)
 int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 		   bool *used);
 
+/* place_spread.c */
+struct pl_heap { /* of numbers; equal ones: the smaller first */
+	uint32_t *index;
+	uint32_t n;
+	bool (*before)(const void *arg, uint32_t a, uint32_t b);
+	const void *arg;
+};
+
+void pl_heap_build(struct pl_heap *h);
+void pl_heap_again(struct pl_heap *h, bool out);
+
+struct pl_place {
+	const uint32_t *lo, *hi; /* [cap + 1], from min on: nodes by parts */
+	uint32_t min, cap; /* parts */
+	uint32_t got, nodes; /* what it gets */
+};
+
+int pl_sweep(struct pl_place *place, uint32_t n, uint64_t total, bool most,
+	     uint32_t *record);
+int pl_spread(struct pl_place *place, uint32_t n, uint64_t total,
+	      uint64_t nodes);
+
 /* place_large.c */
+struct pl_large_node {
+	const struct pl_item *item;
+	uint32_t cap; /* at most m */
+	bool aside; /* to be a spare */
+};
+
+struct pl_large_group { /* a unit, or all nodes */
+	uint32_t first, n;
+	uint32_t blocks; /* unit blocks */
+	uint32_t musts; /* nodes in it that have to be used */
+};
+
+struct pl_large {
+	const struct pl *p;
+	const struct pl_supernode *sn;
+	struct pl_large_node *node, *by_cost;
+	struct pl_large_group *group;
+	uint32_t n_groups;
+	uint32_t *take; /* by unit */
+	bool *used; /* by item */
+};
+
+int pl_large_init(struct pl_large *l, const struct pl *p, uint32_t s);
+void pl_large_done(struct pl_large *l);
+/* Groups where no node runs more than m, less the spares; *ret: there are
+ * enough of those. units: each is a group. False for an m that need not be
+ * tried, as a larger one is never worse. */
+bool pl_large_m(const struct pl_large *l, uint32_t m);
+int pl_large_groups(struct pl_large *l, uint32_t m, bool units, bool *ret);
 int pl_large_cap(struct pl *p, uint32_t s);
 int pl_large_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 		   bool *used);
-pl_cost pl_large_cost(const struct pl *p, uint32_t s, uint32_t atoms);
 
-int pl_large_spread(struct pl *p, struct pl_choice *c);
+/* place_span.c: nodes that a supernode can use, by atoms. */
+struct pl_span {
+	uint32_t *lo, *hi; /* [cap + 1], from min on */
+	uint32_t min, cap; /* cap 0: it can host nothing */
+};
+
+int pl_span(const struct pl *p, uint32_t s, struct pl_span *ret);
+void pl_span_done(struct pl_span *span);
+/* Marks exactly so many nodes that host so many atoms. */
+int pl_span_nodes(const struct pl *p, uint32_t s, uint32_t atoms,
+		  uint32_t nodes, bool *used);
+
+/* place_large.c again */
+pl_cost pl_large_cost(const struct pl *p, uint32_t s, uint32_t atoms);
 
 /* The cost of hosting atoms, by profile or estimated. */
 static inline pl_cost pl_cost_of(const struct pl *p, uint32_t s,
@@ -184,7 +256,8 @@ static inline pl_cost pl_cost_of(const struct pl *p, uint32_t s,
 	return sn->profile->cost[(size_t)atoms * (sn->profile->q + 1) + q];
 }
 
-/* place_choose.c: -ENOSPC without a text if there is none. */
+/* place_choose.c: -ENOSPC without a text if there is none, -E2BIG an exact
+ * number of nodes needs tables that are too large. */
 int pl_choose(struct pl *p, struct pl_choice *ret);
 
 /*
@@ -229,6 +302,9 @@ int pl_steps(struct pl *p, struct pl_forest *f, uint32_t k, uint64_t slack,
 /* place_tree.c */
 int pl_tree(struct pl *p, const struct pl_forest *f, uint32_t k,
 	    uint64_t slack, struct pl_choice *ret);
+
+/* place_bound.c */
+int pl_bound(struct pl *p, struct pl_choice *ret);
 
 /* place_split.c: ret->pick[].s is given; sets atoms and nodes. */
 int pl_split(struct pl *p, struct pl_choice *ret);

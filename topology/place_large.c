@@ -16,31 +16,9 @@
 
 #include "topology/place_internal.h"
 
-struct node {
-	const struct pl_item *item;
-	uint32_t cap; /* at most m */
-	bool aside; /* to be a spare */
-};
-
-struct group { /* a unit, or all nodes */
-	uint32_t first, n;
-	uint32_t blocks; /* unit blocks */
-	uint32_t musts; /* nodes in it that have to be used */
-};
-
-struct large {
-	const struct pl *p;
-	const struct pl_supernode *sn;
-	struct node *node, *by_cost;
-	struct group *group;
-	uint32_t n_groups;
-	uint32_t *take; /* by unit */
-	bool *used; /* by item */
-};
-
 static int by_size(const void *a, const void *b)
 {
-	const struct node *x = a, *y = b;
+	const struct pl_large_node *x = a, *y = b;
 
 	if (x->item->must != y->item->must)
 		return x->item->must ? -1 : 1;
@@ -53,7 +31,7 @@ static int by_size(const void *a, const void *b)
 
 static int by_cost(const void *a, const void *b)
 {
-	const struct node *x = a, *y = b;
+	const struct pl_large_node *x = a, *y = b;
 
 	if (x->item->cost != y->item->cost)
 		return x->item->cost > y->item->cost ? -1 : 1;
@@ -62,7 +40,7 @@ static int by_cost(const void *a, const void *b)
 
 static int by_blocks(const void *a, const void *b)
 {
-	const struct group *x = a, *y = b;
+	const struct pl_large_group *x = a, *y = b;
 
 	if (!x->musts != !y->musts)
 		return x->musts ? -1 : 1;
@@ -72,7 +50,7 @@ static int by_blocks(const void *a, const void *b)
 }
 
 /* Of those in by_cost[] set the `left` dearest aside. */
-static void put_aside(struct large *l, uint32_t n, uint32_t left)
+static void put_aside(struct pl_large *l, uint32_t n, uint32_t left)
 {
 	if (left)
 		qsort(l->by_cost, n, sizeof(*l->by_cost), by_cost);
@@ -82,7 +60,7 @@ static void put_aside(struct large *l, uint32_t n, uint32_t left)
 
 /* Set nodes that hold m aside as spares: the dearest, with unit blocks to keep
  * whole the dearest of as many as pl_spared_units() says in each unit. */
-static int set_aside(struct large *l, uint32_t m, bool *ret)
+static int set_aside(struct pl_large *l, uint32_t m, bool *ret)
 {
 	uint32_t left = l->p->req->spares, n = l->sn->n_items, k = 0, u = 0;
 	bool units = left && l->p->per_unit > 1;
@@ -99,7 +77,7 @@ static int set_aside(struct large *l, uint32_t m, bool *ret)
 	for (uint32_t i = 0; i < n; i++) {
 		const struct pl_item *it = &l->sn->item[i];
 
-		l->node[i] = (struct node){
+		l->node[i] = (struct pl_large_node){
 			.item = it, .cap = it->cap < m ? it->cap : m,
 		};
 		if (left && it->cap >= m && !it->must)
@@ -116,19 +94,18 @@ static int set_aside(struct large *l, uint32_t m, bool *ret)
 	return 0;
 }
 
-static void find_groups(struct large *l)
+static void find_groups(struct pl_large *l, bool units)
 {
-	bool units = l->p->unit_cost || l->p->per_unit > 1;
 	uint32_t n = 0, blocks = 0;
-	struct group *g = NULL;
+	struct pl_large_group *g = NULL;
 
 	l->n_groups = 0;
 	for (uint32_t i = 0; i < l->sn->n_items; i++) {
-		struct node node = l->node[i];
+		struct pl_large_node node = l->node[i];
 
 		if (!g) {
 			g = &l->group[l->n_groups++];
-			*g = (struct group){ .first = n };
+			*g = (struct pl_large_group){ .first = n };
 			blocks = 0;
 		}
 		if (!node.aside) {
@@ -147,7 +124,7 @@ static void find_groups(struct large *l)
 	qsort(l->group, l->n_groups, sizeof(*l->group), by_blocks);
 }
 
-static void use(struct large *l, const struct node *node, uint32_t *count)
+static void use(struct pl_large *l, const struct pl_large_node *node, uint32_t *count)
 {
 	bool *used = &l->used[node->item - l->sn->item];
 
@@ -156,10 +133,10 @@ static void use(struct large *l, const struct node *node, uint32_t *count)
 }
 
 /* Use nodes of a group for so many node blocks; 0 leaves it alone. */
-static void fill_group(struct large *l, const struct group *g, uint32_t want,
+static void fill_group(struct pl_large *l, const struct pl_large_group *g, uint32_t want,
 		       uint32_t *count)
 {
-	const struct node *node = l->node + g->first;
+	const struct pl_large_node *node = l->node + g->first;
 	uint32_t i, last;
 
 	for (i = 0; i < g->n; i++) {
@@ -179,36 +156,41 @@ static void fill_group(struct large *l, const struct group *g, uint32_t want,
 	use(l, &node[last], count);
 }
 
-/* More nodes than are needed, each with a block of its own. */
-static void use_more(struct large *l, uint32_t want, uint32_t *count)
+int pl_large_groups(struct pl_large *l, uint32_t m, bool units, bool *ret)
 {
-	uint32_t n = 0;
+	int rc = set_aside(l, m, ret);
 
-	for (uint32_t g = 0; g < l->n_groups; g++)
-		n += l->group[g].n;
-	for (uint32_t i = 0; i < n && *count < want; i++)
-		if (l->p->per_unit == 1)
-			use(l, &l->node[i], count);
+	if (!rc && *ret)
+		find_groups(l, units);
+	return rc;
 }
 
-static int try_m(struct large *l, uint32_t atoms, uint32_t nodes, uint32_t m,
-		 bool *ret)
+bool pl_large_m(const struct pl_large *l, uint32_t m)
+{
+	if (!m || (!l->p->req->spares && m < pl_largest(l->sn)))
+		return false;
+	for (uint32_t i = 0; i < l->sn->n_items; i++)
+		if (l->sn->item[i].cap == m)
+			return true;
+	return false;
+}
+
+static int try_m(struct pl_large *l, uint32_t atoms, uint32_t m, bool *ret)
 {
 	uint32_t left = atoms * (l->p->per_atom / l->p->per_unit), count = 0;
 	uint32_t r = l->p->per_unit, later = 0; /* for groups with musts */
 	int rc;
 
 	memset(l->used, 0, l->sn->n_items);
-	rc = set_aside(l, m, ret);
+	rc = pl_large_groups(l, m, l->p->unit_cost || r > 1, ret);
 	if (rc || !*ret)
 		return rc;
-	find_groups(l);
 	for (uint32_t i = 0; i < l->n_groups; i++)
 		later += (l->group[i].musts + r - 1) / r;
 	if (later > left)
 		*ret = false;
 	for (uint32_t i = 0; i < l->n_groups && *ret; i++) {
-		struct group *g = &l->group[i];
+		struct pl_large_group *g = &l->group[i];
 		uint32_t least = (g->musts + r - 1) / r, take;
 
 		later -= least;
@@ -217,68 +199,80 @@ static int try_m(struct large *l, uint32_t atoms, uint32_t nodes, uint32_t m,
 		fill_group(l, g, take * r, &count);
 		left -= take;
 	}
-	if (nodes)
-		use_more(l, nodes, &count);
 	*ret = *ret && !left && count <= l->sn->q_max &&
-	       count <= atoms * l->p->per_atom && (!nodes || count == nodes);
+	       count <= atoms * l->p->per_atom;
 	return 0;
 }
 
-static int try_all(const struct pl *p, uint32_t s, uint32_t atoms,
-		   uint32_t nodes, bool *used, bool *ret)
+int pl_large_init(struct pl_large *l, const struct pl *p, uint32_t s)
 {
-	const struct pl_supernode *sn = &p->sn[s];
-	struct large l = { .p = p, .sn = sn, .used = used };
-	uint32_t m = pl_largest(sn), low = p->req->spares ? 1 : m;
-	int rc = 0;
+	uint32_t n = p->sn[s].n_items;
 
-	l.node = pl_alloc(sn->n_items, sizeof(*l.node));
-	l.by_cost = pl_alloc(sn->n_items, sizeof(*l.by_cost));
-	l.group = pl_alloc(sn->n_items, sizeof(*l.group));
-	l.take = pl_alloc(sn->n_items, sizeof(*l.take));
+	*l = (struct pl_large){ .p = p, .sn = &p->sn[s] };
+	l->node = pl_alloc(n, sizeof(*l->node));
+	l->by_cost = pl_alloc(n, sizeof(*l->by_cost));
+	l->group = pl_alloc(n, sizeof(*l->group));
+	l->take = pl_alloc(n, sizeof(*l->take));
+	return l->node && l->by_cost && l->group && l->take ? 0 : -ENOMEM;
+}
+
+void pl_large_done(struct pl_large *l)
+{
+	free(l->take);
+	free(l->node);
+	free(l->by_cost);
+	free(l->group);
+}
+
+static int try_all(const struct pl *p, uint32_t s, uint32_t atoms, bool *used,
+		   bool *ret)
+{
+	struct pl_large l;
+	int rc = pl_large_init(&l, p, s);
+
 	*ret = false;
-	if (!l.node || !l.by_cost || !l.group || !l.take)
-		rc = -ENOMEM;
-	for (; !rc && !*ret && m >= low && m; m--)
-		rc = try_m(&l, atoms, nodes, m, ret);
-	free(l.take);
-	free(l.node);
-	free(l.by_cost);
-	free(l.group);
+	l.used = used;
+	for (uint32_t m = pl_largest(l.sn); m && !rc && !*ret; m--)
+		if (pl_large_m(&l, m))
+			rc = try_m(&l, atoms, m, ret);
+	pl_large_done(&l);
 	return rc;
 }
 
 int pl_large_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 		   bool *used)
 {
-	bool found;
-	int rc = try_all(p, s, atoms, nodes, used, &found);
+	struct pl_span span;
+	bool found = false;
+	int rc = 0;
 
 	p->exact = false;
-	return rc ? rc : found ? 0 : -ENOSPC;
+	if (!nodes)
+		rc = try_all(p, s, atoms, used, &found);
+	if (rc || found)
+		return rc;
+	if (nodes)
+		return pl_span_nodes(p, s, atoms, nodes, used);
+	/* With fewer nodes, in more units. */
+	rc = pl_span(p, s, &span);
+	if (!rc && (atoms < span.min || atoms > span.cap))
+		rc = -ENOSPC;
+	if (!rc)
+		rc = pl_span_nodes(p, s, atoms, span.lo[atoms], used);
+	pl_span_done(&span);
+	return rc;
 }
 
-/* The most atoms that the choice above finds nodes for, up to sn->cap. */
+/* The atoms that the choice above finds nodes for. */
 int pl_large_cap(struct pl *p, uint32_t s)
 {
 	struct pl_supernode *sn = &p->sn[s];
-	bool *used = pl_alloc(sn->n_items, sizeof(*used)), found;
-	uint32_t low = 0, high = sn->cap, mid = high;
-	int rc = used ? 0 : -ENOMEM;
+	struct pl_span span;
+	int rc = pl_span(p, s, &span);
 
-	while (!rc && low < high) {
-		rc = try_all(p, s, mid, 0, used, &found);
-		if (!rc && found)
-			low = mid;
-		else
-			high = mid - 1;
-		mid = low + (high - low + 1) / 2;
-	}
-	sn->cap = low;
-	sn->min = sn->n_must ? (sn->n_must + p->per_atom - 1) / p->per_atom : 1;
-	if (sn->min > sn->cap)
-		sn->cap = 0;
-	free(used);
+	sn->cap = span.cap;
+	sn->min = span.min;
+	pl_span_done(&span);
 	return rc;
 }
 
@@ -289,145 +283,4 @@ pl_cost pl_large_cost(const struct pl *p, uint32_t s, uint32_t atoms)
 	uint64_t n = (uint64_t)atoms * sn->n_items;
 
 	return (pl_cost)((n + sn->cap - 1) / sn->cap) << p->shift_nodes;
-}
-
-struct span { /* how many nodes a supernode can use for its atoms */
-	uint32_t least, most;
-};
-
-/* Without a profile: as if neither units nor spares bound the nodes more. */
-static bool guess_span(const struct pl *p, const struct pl_supernode *sn,
-		       uint32_t atoms, struct span *ret)
-{
-	uint64_t want = (uint64_t)atoms * p->per_atom;
-	uint32_t count[SN_CARDS_MAX + 1] = { 0 };
-
-	ret->most = sn->n_items - p->req->spares;
-	if (sn->q_max < ret->most)
-		ret->most = sn->q_max;
-	if (want < ret->most)
-		ret->most = (uint32_t)want;
-	ret->least = 0;
-	for (uint32_t i = 0; i < sn->n_items; i++)
-		count[sn->item[i].cap]++;
-	for (uint32_t c = SN_CARDS_MAX; c && want; c--) {
-		uint64_t n = (want + c - 1) / c;
-
-		if (n > count[c])
-			n = count[c];
-		ret->least += (uint32_t)n;
-		want -= n * c < want ? n * c : want;
-	}
-	if (ret->least < sn->n_must)
-		ret->least = sn->n_must;
-	return ret->least <= ret->most;
-}
-
-static bool find_span(const struct pl *p, const struct pl_pick *pick,
-		      uint32_t atoms, struct span *ret)
-{
-	const struct pl_supernode *sn = &p->sn[pick->s];
-	const struct pl_profile *f = sn->profile;
-	const pl_cost *cost;
-	uint32_t q, n;
-
-	if (atoms < sn->min || atoms > sn->cap)
-		return false;
-	if (!pl_has_costs(sn))
-		return guess_span(p, sn, atoms, ret);
-	cost = f->cost + (size_t)atoms * (f->q + 1);
-	for (q = 1; q <= f->q && cost[q] >= PL_INF; q++)
-		;
-	for (n = f->q; n && cost[n] >= PL_INF; n--)
-		;
-	*ret = (struct span){ q, n };
-	return q <= n;
-}
-
-/* How much nearer to the bound one atom more or less in a pick gets. */
-static int gain(const struct pl *p, const struct pl_pick *pick, int more,
-		bool want_more_nodes)
-{
-	struct span now, then;
-
-	if (!find_span(p, pick, pick->atoms, &now) ||
-	    !find_span(p, pick, pick->atoms + (uint32_t)more, &then))
-		return -2 * SN_CARDS_MAX * 1024;
-	return want_more_nodes ? (int)then.most - (int)now.most :
-				 (int)now.least - (int)then.least;
-}
-
-/* Move an atom where it gets nearer. False: none does. */
-static bool move_atom(struct pl *p, struct pl_choice *c, bool want_more_nodes)
-{
-	struct pl_pick *from = NULL, *to = NULL;
-	int best_from = 0, best_to = 0;
-
-	for (uint32_t i = 0; i < c->n; i++) {
-		int less = gain(p, &c->pick[i], -1, want_more_nodes);
-		int more = gain(p, &c->pick[i], 1, want_more_nodes);
-
-		if (!from || less > best_from) {
-			from = &c->pick[i];
-			best_from = less;
-		}
-		if (!to || more > best_to) {
-			to = &c->pick[i];
-			best_to = more;
-		}
-	}
-	if (!from || from == to || best_from + best_to <= 0)
-		return false;
-	from->atoms--;
-	to->atoms++;
-	return true;
-}
-
-/* Take the fewest nodes everywhere, then more in the earlier ones. */
-static bool take_nodes(struct pl *p, struct pl_choice *c, uint64_t least)
-{
-	uint64_t left = p->bound - least;
-
-	for (uint32_t i = 0; i < c->n; i++) {
-		struct pl_pick *pick = &c->pick[i];
-		const struct pl_supernode *sn = &p->sn[pick->s];
-		const pl_cost *cost = NULL;
-		struct span span;
-
-		if (pl_has_costs(sn))
-			cost = sn->profile->cost +
-			       (size_t)pick->atoms * (sn->profile->q + 1);
-
-		find_span(p, pick, pick->atoms, &span);
-		pick->nodes = span.least;
-		for (uint32_t q = span.least + 1;
-		     q <= span.most && q - span.least <= left; q++)
-			if (!cost || cost[q] < PL_INF)
-				pick->nodes = q;
-		left -= pick->nodes - span.least;
-	}
-	return !left;
-}
-
-/* How many nodes each chosen supernode uses, where that is too much for
- * tables; atoms are moved for it. */
-int pl_large_spread(struct pl *p, struct pl_choice *c)
-{
-	uint64_t moves = 64 + SN_PLACE_EXACT_WORK / (c->n + 1) / 64;
-
-	for (;;) {
-		uint64_t least = 0, most = 0;
-		struct span span;
-
-		for (uint32_t i = 0; i < c->n; i++) {
-			if (!find_span(p, &c->pick[i], c->pick[i].atoms, &span))
-				return -ENOSPC;
-			least += span.least;
-			most += span.most;
-		}
-		if (least <= p->bound && p->bound <= most)
-			return take_nodes(p, c, least) ? 0 : -ENOSPC;
-		if (!moves-- || !move_atom(p, c, most < p->bound))
-			return -ENOSPC;
-	}
 }

@@ -257,7 +257,8 @@ static int search_lists(struct search *s, bool only_test)
 	s->found = false;
 	for (s->t.m = s->m_high; s->t.m >= s->m_low && s->t.m; s->t.m--) {
 		pl_table_solve(&s->t);
-		s->p->work += s->t.n * s->t.size;
+		s->p->work += table_steps(s->p, &s->t) /
+			      (s->t.j ? s->m_high : 1);
 		for (uint32_t q = s->q_low; q <= s->q_high; q++) {
 			pl_cost cost = pl_table_cost(&s->t, s->z, q);
 
@@ -342,8 +343,16 @@ int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 	int rc;
 
 	table_for(p, s, atoms, &w.t);
-	if (is_large(p, &w.t))
+	if (p->greedy || is_large(p, &w.t))
 		return pl_large_nodes(p, s, atoms, nodes, used);
+	if (p->work + table_steps(p, &w.t) > PL_RUN_WORK) {
+		rc = pl_large_nodes(p, s, atoms, nodes, used);
+		if (rc != -ENOSPC)
+			return rc;
+		/* A table has promised a choice that only a table finds. */
+		if (p->work > 4 * PL_RUN_WORK)
+			return p->bound ? -E2BIG : rc;
+	}
 	w.t.keep = true;
 	w.z = w.t.z;
 	w.q_low = w.q_high = nodes;
@@ -364,9 +373,8 @@ int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 		w.t.item = w.item;
 		rc = find_nodes(&w, sn);
 	}
-	/* Without a profile nobody promised that there is one. */
 	if (!rc && !w.found)
-		rc = p->bound && !p->exact ? -ENOSPC : -EINVAL;
+		rc = -EINVAL; /* a bug: a profile promised one */
 	if (!rc)
 		memcpy(used, w.best, w.t.n * sizeof(*used));
 	free(w.t.row);

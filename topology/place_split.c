@@ -319,8 +319,9 @@ int pl_split(struct pl *p, struct pl_choice *c)
 	if (!known)
 		p->exact = false;
 	rc = p->bound && !known ? -E2BIG : by_table(p, c, gaps);
-	if (rc != -E2BIG)
-		return rc;
-	by_savings(p, c, gaps);
-	return p->bound ? pl_large_spread(p, c) : 0;
+	if (rc == -E2BIG && !p->bound) {
+		by_savings(p, c, gaps);
+		rc = 0;
+	}
+	return rc;
 }

@@ -115,7 +115,7 @@ static int add_way(struct list *l, const struct way *w)
 
 static pl_cost full_cost(const struct pl *p, const struct pl_leaf *leaf)
 {
-	pl_cost cost = p->bound ? pl_large_cost(p, leaf->s, leaf->cap) :
+	pl_cost cost = p->bound ? pl_large_cost(p, leaf->s, p->sn[leaf->s].cap) :
 				  pl_cost_of(p, leaf->s, leaf->cap, 0);
 
 	return cost + pl_left_cost(p, leaf->s);
