@@ -8,9 +8,9 @@
  * max(c - x, 0) over their nodes is at least the blocks less N·x. So the fewest
  * supernodes that satisfy each bound for itself is no more than is needed, and
  * the narrowest ones that satisfy one bound are the narrowest of all if they
- * satisfy the others. That is so nearly always, as the bounds agree on which
- * supernodes are good. Where they do not, mixtures of two bounds are tried,
- * then more supernodes; 2 and 3 may not be the best then.
+ * satisfy the others. Where those do not, wider ones are looked at, then the
+ * same by a mixture of two bounds of which the best k do, then any k between two
+ * mixtures, then more supernodes; 2 and 3 may not be the best then.
  *
  * pl_spread() decides whether chosen ones can, and how.
  */
@@ -22,13 +22,16 @@
 
 #include "topology/place_internal.h"
 
-#define MIX_BITS 24
-#define MIX_PARTS 16
+#define MIX_BITS 18
+#define MIX_PARTS 1024
+#define TRIES 12 /* numbers of supernodes */
+#define SPREADS 16 /* tries to share out, for one number of supernodes */
 
 struct limit {
 	uint64_t need;
 	uint32_t *has; /* by leaf */
 	uint32_t fewest; /* supernodes */
+	bool met; /* by the best for bound.first */
 };
 
 struct bound {
@@ -42,7 +45,11 @@ struct bound {
 	struct pl_place *place;
 	uint32_t *order;
 	uint32_t *chosen; /* leaves */
+	uint32_t *set; /* leaves */
+	uint8_t *mark; /* by leaf */
+	const struct limit *first; /* the one that needs most supernodes */
 	const struct limit *by; /* what order[] is sorted by */
+	uint32_t spreads;
 };
 
 static int by_worth(const void *a, const void *b, void *arg)
@@ -73,7 +80,6 @@ static uint32_t sort_by(struct bound *w, const struct limit *l)
 	return sum < l->need ? 0 : k;
 }
 
-/* A required node has to be used, however little it holds. */
 static uint32_t room_over(const struct pl_supernode *sn, uint32_t x)
 {
 	uint32_t sum = 0;
@@ -128,13 +134,17 @@ static int add_limit(struct bound *w, uint32_t x)
 static int find_limits(struct bound *w)
 {
 	uint32_t most = 0, here;
+	uint64_t musts = 0;
 	int rc;
 
 	for (uint32_t i = 0; i < w->n; i++) {
+		musts += w->p->sn[w->leaf[i].s].n_must;
 		here = pl_largest(&w->p->sn[w->leaf[i].s]);
 		if (here > most)
 			most = here;
 	}
+	if (musts > w->p->bound)
+		return -ENOSPC;
 	rc = add_limit(w, 0);
 	if (!rc)
 		rc = add_limit(w, 0);
@@ -143,7 +153,78 @@ static int find_limits(struct bound *w)
 	return rc;
 }
 
-/* The narrowest k that meet a limit, in ret->pick and chosen[]. */
+/* Share atoms and nodes out over the chosen ones. */
+static int spread(struct bound *w, struct pl_choice *c)
+{
+	uint64_t cap = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		struct pl_span *span = &w->span[w->chosen[i]];
+
+		if (!span->lo)
+			rc = pl_span(w->p, c->pick[i].s, span);
+		if (rc)
+			return rc;
+		if (!span->cap)
+			return -ENOSPC;
+		w->place[i] = (struct pl_place){
+			.lo = span->lo, .hi = span->hi,
+			.min = span->min, .cap = span->cap,
+		};
+		cap += span->cap;
+	}
+	if (cap < w->p->atoms)
+		return -ENOSPC;
+	rc = pl_spread(w->place, c->n, w->p->atoms, w->p->bound);
+	for (uint32_t i = 0; i < c->n && !rc; i++) {
+		c->pick[i].atoms = w->place[i].got;
+		c->pick[i].nodes = w->place[i].nodes;
+	}
+	return rc;
+}
+
+/* The share of what a limit needs that k leaves have. */
+static double share_of(const struct limit *l, const uint32_t *leaf, uint32_t k)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < k; i++)
+		sum += l->has[leaf[i]];
+	return (double)sum / (double)l->need;
+}
+
+/* The limit that they miss by most; NULL: they meet all. Sums are small enough
+ * to be exact. */
+static struct limit *worst(const struct bound *w, const uint32_t *leaf,
+			   uint32_t k)
+{
+	struct limit *ret = NULL;
+	double least = 1, x;
+
+	for (uint32_t j = 0; j < w->n_limits; j++) {
+		x = share_of(&w->limit[j], leaf, k);
+		if (x >= least)
+			continue;
+		least = x;
+		ret = &w->limit[j];
+	}
+	return ret;
+}
+
+static int fits(void *arg, struct pl_choice *c)
+{
+	struct bound *w = arg;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		w->chosen[i] = w->p->sn[c->pick[i].s].leaf;
+	if (worst(w, w->chosen, c->n) || w->spreads == SPREADS)
+		return -ENOSPC;
+	w->spreads++;
+	return spread(w, c);
+}
+
+/* The narrowest k of those that meet a limit that fit. */
 static int choose_by(struct bound *w, const struct limit *l, uint32_t k,
 		     struct pl_choice *ret)
 {
@@ -186,64 +267,11 @@ static int choose_by(struct bound *w, const struct limit *l, uint32_t k,
 			f.leaf[f.n++] = w->leaf[i];
 	rc = pl_forest_build(&f, w->p->topo);
 	if (!rc)
-		rc = pl_tree(w->p, &f, k, slack, ret);
+		rc = pl_tree(w->p, &f, k, slack, fits, w, ret);
 	pl_forest_done(&f);
 	for (uint32_t i = 0; i < w->n; i++)
 		w->leaf[i].must = w->p->sn[w->leaf[i].s].forced;
-	for (uint32_t i = 0; i < ret->n && !rc; i++)
-		w->chosen[i] = w->p->sn[ret->pick[i].s].leaf;
 	return rc;
-}
-
-/* Share atoms and nodes out over the chosen ones. */
-static int spread(struct bound *w, struct pl_choice *c)
-{
-	uint64_t cap = 0;
-	int rc = 0;
-
-	for (uint32_t i = 0; i < c->n; i++) {
-		struct pl_span *span = &w->span[w->chosen[i]];
-
-		if (!span->lo)
-			rc = pl_span(w->p, c->pick[i].s, span);
-		if (rc)
-			return rc;
-		if (!span->cap)
-			return -ENOSPC;
-		w->place[i] = (struct pl_place){
-			.lo = span->lo, .hi = span->hi,
-			.min = span->min, .cap = span->cap,
-		};
-		cap += span->cap;
-	}
-	if (cap < w->p->atoms)
-		return -ENOSPC;
-	rc = pl_spread(w->place, c->n, w->p->atoms, w->p->bound);
-	for (uint32_t i = 0; i < c->n && !rc; i++) {
-		c->pick[i].atoms = w->place[i].got;
-		c->pick[i].nodes = w->place[i].nodes;
-	}
-	return rc;
-}
-
-/* The limit that the chosen ones miss by most; NULL: they meet all. */
-static struct limit *worst(const struct bound *w, uint32_t k)
-{
-	struct limit *ret = NULL;
-	double least = 1;
-
-	for (uint32_t j = 0; j < w->n_limits; j++) {
-		struct limit *l = &w->limit[j];
-		uint64_t sum = 0;
-
-		for (uint32_t i = 0; i < k; i++)
-			sum += l->has[w->chosen[i]];
-		if (sum < l->need && (double)sum / (double)l->need < least) {
-			least = (double)sum / (double)l->need;
-			ret = l;
-		}
-	}
-	return ret;
 }
 
 /* Of a and b, so many of MIX_PARTS of a; each as a share of what is needed,
@@ -263,37 +291,129 @@ static void mix(struct bound *w, const struct limit *a, const struct limit *b,
 	}
 }
 
-static int try_by(struct bound *w, const struct limit *l, uint32_t k,
-		  struct pl_choice *ret)
+/* Between the k best by one mixture and those by the next, as many of equals
+ * of each kind as meet all limits, in set[]. */
+static bool blend(struct bound *w, const struct limit *first,
+		  const struct limit *other, uint32_t part, uint32_t k)
 {
-	int rc = choose_by(w, l, k, ret);
+	uint32_t *from = w->chosen, low = 0, high = 0, n = 0, mid;
+	const struct limit *miss;
 
-	return rc ? rc : spread(w, ret);
+	mix(w, first, other, part + 1);
+	sort_by(w, &w->mix);
+	for (uint32_t i = 0; i < w->n; i++)
+		w->mark[i] = 0;
+	for (uint32_t i = 0; i < k; i++)
+		w->mark[w->order[i]] = 1;
+	mix(w, first, other, part);
+	sort_by(w, &w->mix);
+	for (uint32_t i = 0; i < k; i++)
+		w->mark[w->order[i]] |= 2;
+	/* Those of both, those of the first only, and in order[] of the other. */
+	for (uint32_t i = 0; i < w->n; i++)
+		if (w->mark[i] == 3)
+			from[n++] = i;
+	for (uint32_t i = 0, j = n; i < w->n; i++) {
+		if (w->mark[i] == 1)
+			from[j++] = i;
+		else if (w->mark[i] == 2)
+			w->order[high++] = i;
+	}
+	high++;
+	while (high - low > 1) {
+		mid = low + (high - low) / 2;
+		memcpy(w->set, from, k * sizeof(*from));
+		memcpy(w->set + n, w->order, mid * sizeof(*from));
+		miss = worst(w, w->set, k);
+		if (!miss)
+			return true;
+		if (miss->met)
+			high = mid;
+		else
+			low = mid;
+	}
+	return false;
+}
+
+enum how { NONE, BY_FIRST, BY_MIX, BY_SET };
+
+/* Whether, and by what, k of the best meet all limits. */
+static enum how probe(struct bound *w, uint32_t k)
+{
+	uint32_t low = 0, high = MIX_PARTS;
+	const struct limit *first = w->first, *other;
+
+	sort_by(w, first);
+	for (uint32_t j = 0; j < w->n_limits; j++)
+		w->limit[j].met = share_of(&w->limit[j], w->order, k) >= 1;
+	other = worst(w, w->order, k);
+	if (!other)
+		return BY_FIRST;
+	if (!first->met)
+		return NONE;
+	while (high - low > 1) {
+		uint32_t mid = low + (high - low) / 2;
+		const struct limit *miss;
+
+		mix(w, first, other, mid);
+		sort_by(w, &w->mix);
+		miss = worst(w, w->order, k);
+		if (!miss)
+			return BY_MIX;
+		if (miss->met)
+			low = mid;
+		else
+			high = mid;
+	}
+	return blend(w, first, other, low, k) ? BY_SET : NONE;
 }
 
 static int try_k(struct bound *w, uint32_t k, struct pl_choice *ret)
 {
-	static const uint32_t parts[] = { 8, 12, 4, 14, 2, 15, 1 };
-	struct limit *first = &w->limit[0], *other;
+	enum how how = probe(w, k);
 	int rc;
 
-	for (uint32_t j = 1; j < w->n_limits; j++)
-		if (w->limit[j].fewest > first->fewest)
-			first = &w->limit[j];
-	rc = try_by(w, first, k, ret);
-	if (rc != -ENOSPC)
-		return rc;
-	other = worst(w, k);
-	if (!other || other == first)
-		other = first == w->limit ? &w->limit[1] : w->limit;
-	rc = try_by(w, other, k, ret);
-	for (uint32_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		if (rc != -ENOSPC)
-			break;
-		mix(w, first, other, parts[i]);
-		rc = try_by(w, &w->mix, k, ret);
+	if (how == NONE)
+		return -ENOSPC;
+	w->spreads = 0;
+	ret->n = k;
+	if (how == BY_SET) {
+		for (uint32_t i = 0; i < k; i++)
+			ret->pick[i].s = w->leaf[w->set[i]].s;
+		pl_sort_picks(ret);
+		return fits(w, ret);
+	}
+	rc = choose_by(w, w->first, k, ret);
+	if (rc == -ENOSPC && how == BY_MIX) {
+		w->spreads = 0;
+		rc = choose_by(w, &w->mix, k, ret);
 	}
 	return rc;
+}
+
+/* The fewest, not under k and up to most, that probe() says may do. */
+static uint32_t next_k(struct bound *w, uint32_t k, uint32_t most)
+{
+	uint32_t low = k, high = k, step = 1;
+
+	if (probe(w, k) != NONE)
+		return k;
+	do {
+		if (high == most)
+			return most + 1;
+		low = high;
+		high = most - high < step ? most : high + step;
+		step *= 2;
+	} while (probe(w, high) == NONE);
+	while (high - low > 1) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (probe(w, mid) == NONE)
+			low = mid;
+		else
+			high = mid;
+	}
+	return high;
 }
 
 static int init(struct bound *w)
@@ -308,8 +428,10 @@ static int init(struct bound *w)
 	w->place = pl_alloc(n, sizeof(*w->place));
 	w->order = pl_alloc(n, sizeof(*w->order));
 	w->chosen = pl_alloc(n, sizeof(*w->chosen));
+	w->set = pl_alloc(n, sizeof(*w->set));
+	w->mark = pl_alloc(n, sizeof(*w->mark));
 	if (!w->leaf || !w->limit || !w->mix.has || !w->span || !w->place ||
-	    !w->order || !w->chosen)
+	    !w->order || !w->chosen || !w->set || !w->mark)
 		return -ENOMEM;
 	for (uint32_t s = 0; s < n; s++) {
 		struct pl_supernode *sn = &p->sn[s];
@@ -338,12 +460,14 @@ static void done(struct bound *w)
 	free(w->place);
 	free(w->order);
 	free(w->chosen);
+	free(w->set);
+	free(w->mark);
 }
 
 int pl_bound(struct pl *p, struct pl_choice *ret)
 {
 	struct bound w = { .p = p };
-	uint32_t k = w.n_forced, most, step = 1;
+	uint32_t k, most;
 	int rc;
 
 	ret->pick = pl_alloc(p->topo->n_supernodes, sizeof(*ret->pick));
@@ -354,20 +478,20 @@ int pl_bound(struct pl *p, struct pl_choice *ret)
 	if (rc)
 		goto out;
 	p->exact = false;
-	for (uint32_t j = 0; j < w.n_limits; j++)
-		if (w.limit[j].fewest > k)
-			k = w.limit[j].fewest;
+	w.first = w.limit;
+	for (uint32_t j = 1; j < w.n_limits; j++)
+		if (w.limit[j].fewest > w.first->fewest)
+			w.first = &w.limit[j];
+	k = w.first->fewest;
 	most = w.n < p->atoms ? w.n : p->atoms;
 	if (most > p->bound)
 		most = p->bound;
 	rc = -ENOSPC;
-	while (k <= most && rc == -ENOSPC) {
-		rc = try_k(&w, k, ret);
-		if (k < most && k + step > most)
-			k = most;
-		else
-			k += step;
-		step *= 2;
+	for (uint32_t i = 0; k <= most && i < TRIES && rc == -ENOSPC; i++) {
+		k = next_k(&w, k, most);
+		if (k <= most)
+			rc = try_k(&w, k, ret);
+		k += i < TRIES / 2 || k == most ? 1 : (most - k + 3) / 4;
 	}
 out:
 	done(&w);

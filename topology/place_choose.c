@@ -182,7 +182,7 @@ static int choose_k(struct pl *p, struct pl_forest *all,
 		     pl_steps(p, &f, k, slack, uniform, ret);
 	if (rc == -E2BIG && !p->bound) {
 		p->exact = false;
-		rc = pl_tree(p, &f, k, slack, ret);
+		rc = pl_tree(p, &f, k, slack, NULL, NULL, ret);
 	}
 	pl_forest_done(&f);
 	return rc ? rc : pl_split(p, ret);
@@ -233,7 +233,7 @@ int pl_choose(struct pl *p, struct pl_choice *ret)
 	}
 	rc = -ENOSPC;
 	for (; k && k <= most && rc == -ENOSPC; k++) {
-		if (p->bound && p->work > PL_RUN_WORK)
+		if (p->bound && p->work > pl_run_work(p))
 			rc = -E2BIG;
 		else
 			rc = choose_k(p, &all, &r, k, ret);

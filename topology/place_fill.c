@@ -148,29 +148,41 @@ static void fill_in_order(struct fill *f, uint32_t blocks)
 	}
 }
 
-/* One unit block after the other to the group with the fewest per node. */
-static void spread_groups(struct fill *f, uint32_t left)
+static bool has_less(const void *arg, uint32_t a, uint32_t b)
 {
+	const struct group *x = (const struct group *)arg + a;
+	const struct group *y = (const struct group *)arg + b;
+
+	return (uint64_t)x->got * y->n < (uint64_t)y->got * x->n;
+}
+
+/* One unit block after the other to the group with the fewest per node. */
+static int spread_groups(struct fill *f, uint32_t left)
+{
+	struct pl_heap h = {
+		.index = pl_alloc(f->n_groups, sizeof(*h.index)),
+		.before = has_less, .arg = f->group,
+	};
+
+	if (!h.index)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < f->n_groups; i++) {
-		f->group[i].got = f->group[i].low;
-		left -= f->group[i].low;
-	}
-	while (left) {
-		struct group *best = NULL;
+		struct group *g = &f->group[i];
 
-		for (uint32_t i = 0; i < f->n_groups; i++) {
-			struct group *g = &f->group[i];
-
-			if (g->got < g->high &&
-			    (!best || (uint64_t)g->got * best->n <
-				      (uint64_t)best->got * g->n))
-				best = g;
-		}
-		if (!best)
-			return;
-		best->got++;
-		left--;
+		g->got = g->low;
+		left -= g->low;
+		if (g->got < g->high)
+			h.index[h.n++] = i;
 	}
+	pl_heap_build(&h);
+	for (; left && h.n; left--) {
+		struct group *g = &f->group[h.index[0]];
+
+		g->got++;
+		pl_heap_again(&h, g->got == g->high);
+	}
+	free(h.index);
+	return 0;
 }
 
 /* The highest level at which every node can stand, then one more each for the
@@ -211,7 +223,8 @@ static int fill_ranks(struct fill *f, uint32_t blocks)
 		fill_in_order(f, blocks);
 		return 0;
 	}
-	spread_groups(f, blocks / f->p->per_unit);
+	if (spread_groups(f, blocks / f->p->per_unit))
+		return -ENOMEM;
 	for (uint32_t i = 0; i < f->n_groups; i++)
 		spread_nodes(f, &f->group[i]);
 	qsort(f->node, f->n, sizeof(*f->node), by_index);
@@ -230,6 +243,14 @@ static bool is_late(const struct pl *p, uint32_t node)
 	return p->state->node[node].flags & SN_NODE_LATE;
 }
 
+static int by_late(const void *a, const void *b, void *p)
+{
+	const struct sn_placed_spare *x = a, *y = b;
+	bool late = is_late(p, x->node);
+
+	return late != is_late(p, y->node) ? (late ? 1 : -1) : by_node(a, b);
+}
+
 static void add_spares(struct fill *f, uint32_t cards, struct sn_placement *ret)
 {
 	struct sn_placed_spare *out = ret->spare + ret->n_spares;
@@ -242,17 +263,7 @@ static void add_spares(struct fill *f, uint32_t cards, struct sn_placement *ret)
 		    item[i].cap >= cards / f->p->req->node_block)
 			out[n++] = (struct sn_placed_spare){ item[i].node,
 							     cards };
-	qsort(out, n, sizeof(*out), by_node);
-	for (uint32_t pass = 0, to = 0; pass < 2; pass++)
-		for (uint32_t i = pass ? to : 0; i < n && to < want; i++) {
-			struct sn_placed_spare t = out[i];
-
-			if (!pass && is_late(f->p, t.node))
-				continue;
-			for (uint32_t j = i; j > to; j--)
-				out[j] = out[j - 1];
-			out[to++] = t;
-		}
+	qsort_r(out, n, sizeof(*out), by_late, f->p);
 	qsort(out, min32(n, want), sizeof(*out), by_node);
 	ret->n_spares += min32(n, want);
 }

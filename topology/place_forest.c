@@ -198,3 +198,15 @@ void pl_forest_done(struct pl_forest *f)
 	free(f->level);
 	*f = (struct pl_forest){ 0 };
 }
+
+static int by_number(const void *a, const void *b)
+{
+	const struct pl_pick *x = a, *y = b;
+
+	return x->s < y->s ? -1 : x->s > y->s;
+}
+
+void pl_sort_picks(struct pl_choice *c)
+{
+	qsort(c->pick, c->n, sizeof(*c->pick), by_number);
+}

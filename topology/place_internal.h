@@ -16,6 +16,7 @@
  *	place_choose.c	how many supernodes, and which:
  *	place_steps.c	by fabrics and costs, exactly
  *	place_tree.c	by fabrics alone, for sizes beyond the budget
+ *	place_many.c	the same for too many supernodes
  *	place_bound.c	for an exact number of nodes beyond the budget
  *	place_split.c	how many atoms each chosen supernode hosts
  *	place_fill.c	how many ranks each chosen node runs, spares, the score
@@ -45,9 +46,11 @@ typedef unsigned __int128 pl_cost;
  * estimated. */
 #define PL_PROFILE_WORK (4 * (uint64_t)SN_PLACE_EXACT_WORK)
 /* After so many steps of a run no more tables are made for single supernodes. */
-#define PL_RUN_WORK (6 * (uint64_t)SN_PLACE_EXACT_WORK)
+#define PL_RUN_WORK (5 * (uint64_t)SN_PLACE_EXACT_WORK)
 /* Joins of ways in place_tree.c: then only the extreme ones are kept. */
-#define PL_TREE_WORK (2 * (uint64_t)SN_PLACE_EXACT_WORK)
+#define PL_TREE_WORK ((uint64_t)SN_PLACE_EXACT_WORK)
+/* More of them at least, and place_many.c serves. */
+#define PL_MANY_WORK (6 * (uint64_t)SN_PLACE_EXACT_WORK)
 
 /* A node that can host at least one node block. Kept per supernode, unit by
  * unit, so that a unit is a run. */
@@ -115,6 +118,17 @@ struct pl {
 	uint64_t tree_work; /* the same of place_tree.c */
 	bool exact;
 };
+
+/* A search for an exact number of nodes comes after one for any. */
+static inline uint64_t pl_profile_work(const struct pl *p)
+{
+	return PL_PROFILE_WORK / (p->bound ? 2 : 1);
+}
+
+static inline uint64_t pl_run_work(const struct pl *p)
+{
+	return PL_RUN_WORK / (p->bound ? 2 : 1);
+}
 
 /* A chosen supernode. */
 struct pl_pick {
@@ -288,6 +302,7 @@ struct pl_forest {
 /* place_forest.c */
 int pl_forest_build(struct pl_forest *f, const struct sn_topo *topo);
 void pl_forest_done(struct pl_forest *f);
+void pl_sort_picks(struct pl_choice *c); /* in topology order */
 /* open[o], o = 0..levels: what a supernode adds to the fabrics that are used if
  * its domains down to level o - 1 are in use already; the numbers take the bits
  * below `top`. */
@@ -299,9 +314,15 @@ void pl_forest_costs(struct pl *p, const struct pl_forest *f, uint32_t k,
 int pl_steps(struct pl *p, struct pl_forest *f, uint32_t k, uint64_t slack,
 	     bool uniform, struct pl_choice *ret);
 
-/* place_tree.c */
+/* place_tree.c; fits, if not NULL, says 0 or -ENOSPC to one choice after the
+ * other, the narrowest first, the one that loses least last. */
+typedef int pl_fits(void *arg, struct pl_choice *c);
 int pl_tree(struct pl *p, const struct pl_forest *f, uint32_t k,
-	    uint64_t slack, struct pl_choice *ret);
+	    uint64_t slack, pl_fits *fits, void *arg, struct pl_choice *ret);
+
+/* place_many.c */
+int pl_many(const struct pl_forest *f, uint32_t k, uint64_t slack,
+	    pl_fits *fits, void *arg, struct pl_choice *ret);
 
 /* place_bound.c */
 int pl_bound(struct pl *p, struct pl_choice *ret);

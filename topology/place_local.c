@@ -46,6 +46,8 @@ static uint64_t table_steps(const struct pl *p, const struct pl_table *t)
 
 	if (t->assign) /* without fill_row_plain() */
 		steps *= 3 * (uint64_t)t->m;
+	else if (t->q)
+		steps *= 6;
 	return p->req->spares ? steps * t->m : steps;
 }
 
@@ -191,7 +193,7 @@ int pl_local_profile(struct pl *p, uint32_t s)
 {
 	int rc = find_profile(p, s);
 
-	if (rc || p->work > PL_PROFILE_WORK)
+	if (rc || p->work > pl_profile_work(p))
 		return rc;
 	return fill_profile(p, s);
 }
@@ -218,7 +220,7 @@ int pl_local_profiles(struct pl *p, const uint32_t *s, uint32_t n,
 		if (!f)
 			*ret_all = false;
 	}
-	if (steps > PL_PROFILE_WORK) {
+	if (steps > pl_profile_work(p)) {
 		*ret_all = false;
 		return rc;
 	}
@@ -257,7 +259,8 @@ static int search_lists(struct search *s, bool only_test)
 	s->found = false;
 	for (s->t.m = s->m_high; s->t.m >= s->m_low && s->t.m; s->t.m--) {
 		pl_table_solve(&s->t);
-		s->p->work += table_steps(s->p, &s->t) /
+		/* Tests force nodes, so that fill_row_plain() cannot serve. */
+		s->p->work += (only_test ? 4 : 1) * table_steps(s->p, &s->t) /
 			      (s->t.j ? s->m_high : 1);
 		for (uint32_t q = s->q_low; q <= s->q_high; q++) {
 			pl_cost cost = pl_table_cost(&s->t, s->z, q);
@@ -324,12 +327,12 @@ static int search_by_node(struct search *s)
 static int find_nodes(struct search *s, const struct pl_supernode *sn)
 {
 	struct pl_table *t = &s->t;
-	uint64_t all = (uint64_t)t->n * t->n * t->size * s->m_high;
+	uint64_t all = 4 * t->n * table_steps(s->p, t);
 	int rc = search_lists(s, false);
 
 	if (rc || sn->ordered || !s->found)
 		return rc;
-	if (all <= 4 * (uint64_t)SN_PLACE_EXACT_WORK)
+	if (s->p->work + all <= pl_run_work(s->p))
 		return search_by_node(s);
 	s->p->exact = false;
 	return 0;
@@ -345,12 +348,12 @@ int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 	table_for(p, s, atoms, &w.t);
 	if (p->greedy || is_large(p, &w.t))
 		return pl_large_nodes(p, s, atoms, nodes, used);
-	if (p->work + table_steps(p, &w.t) > PL_RUN_WORK) {
+	if (p->work + table_steps(p, &w.t) > pl_run_work(p)) {
 		rc = pl_large_nodes(p, s, atoms, nodes, used);
 		if (rc != -ENOSPC)
 			return rc;
 		/* A table has promised a choice that only a table finds. */
-		if (p->work > 4 * PL_RUN_WORK)
+		if (p->work > 4 * pl_run_work(p))
 			return p->bound ? -E2BIG : rc;
 	}
 	w.t.keep = true;

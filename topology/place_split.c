@@ -159,6 +159,10 @@ static int walk_nodes(const struct table *t, const pl_cost *rest)
 					    used);
 			if (rc)
 				break;
+			if (n && t->p->work > pl_run_work(t->p)) {
+				t->p->exact = false;
+				break;
+			}
 			if (!n++ || is_smaller(sn, used, best)) {
 				memcpy(best, used, sn->n_items);
 				take = y;

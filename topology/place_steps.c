@@ -402,13 +402,6 @@ static uint64_t count_steps(const struct table *t, uint64_t slack)
 	return sum;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct pl_pick *x = a, *y = b;
-
-	return x->s < y->s ? -1 : x->s > y->s;
-}
-
 static int alloc_rows(struct table *t)
 {
 	uint32_t n = t->f->n, most = 0, nodes = 0;
@@ -479,7 +472,7 @@ int pl_steps(struct pl *p, struct pl_forest *f, uint32_t k, uint64_t slack,
 	p->work += steps;
 	rc = want < PL_INF ? pick(&t, want, steps, ret) : -ENOSPC;
 	if (!rc)
-		qsort(ret->pick, ret->n, sizeof(*ret->pick), by_number);
+		pl_sort_picks(ret);
 out:
 	free(t.low);
 	free(t.high);

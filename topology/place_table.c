@@ -132,14 +132,6 @@ static void fill_row(const struct pl_table *t, uint32_t i)
 							 &st);
 }
 
-/* z node blocks are left to the nodes after one. */
-static uint32_t round_up(const struct pl_table *t, bool last, uint32_t z)
-{
-	uint32_t over = last && t->per_unit > 1 ? z % t->per_unit : 0;
-
-	return over ? z + t->per_unit - over : z;
-}
-
 /* The common case: no number of nodes is bound. */
 static void fill_row_plain(const struct pl_table *t, uint32_t i)
 {
@@ -150,14 +142,36 @@ static void fill_row_plain(const struct pl_table *t, uint32_t i)
 	uint32_t width = t->o + 1, depth = (t->j + 1) * width;
 	uint32_t open = t->o && !it->last; /* is the unit, once it is used? */
 	bool spare = it->cap >= t->m;
+	uint32_t unit = it->last ? t->per_unit : 1;
+	/* What is left to the nodes after it, in whole unit blocks: if it is
+	 * not used, and if it is. */
+	uint32_t to_skip = 0, to_use = 0;
 
 	for (uint32_t z = 0; z <= t->z; z++) {
-		const pl_cost *skip = next +
-				      round_up(t, it->last, z) * (size_t)depth;
-		const pl_cost *use = next + round_up(t, it->last, z > cap ?
-						     z - cap : 0) *
-					    (size_t)depth;
+		const pl_cost *skip, *use;
 
+		if (z > to_skip)
+			to_skip += unit;
+		if (z > cap && z - cap > to_use)
+			to_use += unit;
+		skip = next + to_skip * (size_t)depth;
+		use = next + to_use * (size_t)depth;
+		if (depth == 1) {
+			pl_cost u = z ? *use + cost : PL_INF;
+
+			*row++ = u < *skip ? u : *skip;
+			continue;
+		}
+		if (!t->j) {
+			pl_cost u = z ? use[open] + cost : PL_INF;
+			pl_cost c = skip[open];
+
+			row[0] = u < *skip ? u : *skip;
+			u -= t->unit_cost;
+			row[1] = u < c ? u : c;
+			row += 2;
+			continue;
+		}
 		for (uint32_t j = 0; j < depth; j += width) {
 			pl_cost u = z ? use[j + open] + cost : PL_INF;
 			pl_cost c = skip[j];

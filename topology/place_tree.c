@@ -45,6 +45,8 @@ struct tree {
 	uint32_t k, slack;
 	pl_cost *open; /* [levels + 1]: all levels from o on, once */
 	struct set *sets;
+	pl_fits *fits;
+	void *arg;
 };
 
 static struct set *new_set(struct tree *t, uint32_t most)
@@ -88,10 +90,16 @@ static bool dominates(const struct way *a, const struct way *b)
 /* Keep a way unless another is as good; drop those that it beats. */
 static int add_way(struct list *l, const struct way *w)
 {
-	uint32_t at = 0, drop;
+	uint32_t at = 0, drop, end = l->n;
 
-	while (at < l->n && l->way[at].loss < w->loss)
-		at++;
+	while (at < end) {
+		uint32_t mid = at + (end - at) / 2;
+
+		if (l->way[mid].loss < w->loss)
+			at = mid + 1;
+		else
+			end = mid;
+	}
 	if (at && dominates(&l->way[at - 1], w))
 		return 0;
 	if (at < l->n && dominates(&l->way[at], w))
@@ -186,6 +194,63 @@ static int new_bag(struct tree *t, uint32_t *leaf, uint32_t n, pl_cost each,
 	return rc;
 }
 
+static uint64_t count_pairs(const struct tree *t, const struct set *a,
+			    const struct set *b)
+{
+	uint64_t sum = 0, ways = 0;
+	uint32_t j = 0;
+
+	/* Of b those that are few enough beside i of a. */
+	for (uint32_t i = a->most + 1; i--;) {
+		for (; j <= b->most && i + j <= t->k; j++)
+			ways += b->list[j].n;
+		sum += a->list[i].n * ways;
+	}
+	return sum;
+}
+
+/* Of each list keep the way that loses least, the narrowest, and of those
+ * between every other one. */
+static void thin(struct set *s)
+{
+	for (uint32_t i = 0; i <= s->most; i++) {
+		struct list *l = &s->list[i];
+		uint32_t n = 0;
+
+		for (uint32_t j = 0; j < l->n; j++)
+			if (j % 2 == 0 || j + 1 == l->n)
+				l->way[n++] = l->way[j];
+		l->n = n;
+	}
+}
+
+static uint32_t longest(const struct set *s)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i <= s->most; i++)
+		if (s->list[i].n > most)
+			most = s->list[i].n;
+	return most;
+}
+
+/* Only for sets that no join refers to yet: those number their ways. */
+static void limit_work(struct tree *t, struct set *a, struct set *b)
+{
+	/* Without tables there are several trees, and none is exact. */
+	uint64_t most = PL_TREE_WORK / (t->p->greedy ? 2 : 1);
+	uint64_t left = t->p->tree_work < most ? most - t->p->tree_work : 0;
+
+	while (count_pairs(t, a, b) > left / 4) {
+		uint32_t x = longest(a), y = longest(b);
+
+		if (x <= 2 && y <= 2)
+			break;
+		t->p->exact = false;
+		thin(x > y ? a : b);
+	}
+}
+
 /* extra: what using any leaf of b costs. */
 static int join(struct tree *t, struct set *a, struct set *b, pl_cost extra,
 		struct set **ret)
@@ -196,6 +261,7 @@ static int join(struct tree *t, struct set *a, struct set *b, pl_cost extra,
 
 	if (!s)
 		return -ENOMEM;
+	limit_work(t, a, b);
 	s->a = a;
 	s->b = b;
 	*ret = s;
@@ -221,7 +287,7 @@ static int join(struct tree *t, struct set *a, struct set *b, pl_cost extra,
 				w.loss = u->loss + v->loss;
 				w.fab = u->fab + v->fab + (j ? extra : 0);
 				w.loc = u->loc + v->loc;
-				t->p->work++;
+				t->p->tree_work++;
 				rc = add_way(&s->list[i + j], &w);
 			}
 		}
@@ -320,40 +386,53 @@ static void trace(const struct set *s, uint32_t n, uint32_t way,
 	}
 }
 
-static int by_number(const void *a, const void *b)
-{
-	const struct pl_pick *x = a, *y = b;
-
-	return x->s < y->s ? -1 : x->s > y->s;
-}
-
+/* The narrowest that fits. */
 static int choose(struct tree *t, const struct set *all, struct pl_choice *ret)
 {
 	const struct list *l = &all->list[t->k];
 	struct todo *stack;
+	int rc = -ENOSPC;
 
 	if (all->most < t->k || !l->n)
-		return -ENOSPC;
+		return rc;
 	stack = pl_alloc((size_t)t->k + 2, sizeof(*stack));
 	if (!stack)
 		return -ENOMEM;
 	/* fab falls along a list. */
-	trace(all, t->k, l->n - 1, t->f->leaf, stack, ret);
+	for (uint32_t i = l->n; i-- && rc == -ENOSPC;) {
+		trace(all, t->k, i, t->f->leaf, stack, ret);
+		pl_sort_picks(ret);
+		rc = t->fits ? t->fits(t->arg, ret) : 0;
+	}
 	free(stack);
-	qsort(ret->pick, ret->n, sizeof(*ret->pick), by_number);
-	return 0;
+	return rc;
+}
+
+/* Joins take as many steps, or half of that, even if a list has but one way. */
+static uint64_t least_pairs(const struct pl_forest *f, uint32_t k)
+{
+	uint32_t musts = 0;
+
+	for (uint32_t i = 0; i < f->n; i++)
+		musts += f->leaf[i].must;
+	return f->levels && k > musts ?
+		       (uint64_t)(k - musts) * (f->n - musts) : 0;
 }
 
 int pl_tree(struct pl *p, const struct pl_forest *f, uint32_t k,
-	    uint64_t slack, struct pl_choice *ret)
+	    uint64_t slack, pl_fits *fits, void *arg, struct pl_choice *ret)
 {
 	struct tree t = {
-		.p = p, .f = f, .k = k,
+		.p = p, .f = f, .k = k, .fits = fits, .arg = arg,
 		.slack = slack < UINT32_MAX ? (uint32_t)slack : UINT32_MAX,
 	};
 	struct set *all = NULL;
 	int rc;
 
+	if (least_pairs(f, k) > PL_MANY_WORK / (p->greedy ? 4 : 1)) {
+		p->exact = false;
+		return pl_many(f, k, slack, fits, arg, ret);
+	}
 	t.open = pl_alloc(f->levels + 1, sizeof(*t.open));
 	if (!t.open)
 		return -ENOMEM;

@@ -306,6 +306,11 @@ static void a_node_count_is_met_at_any_size(void **state)
 		{ 1, 200, 1600, 8, 200 }, { 1, 1000, 1600, 4, 201 },
 		{ 1, 1000, 1600, 4, 399 }, { 1, 1000, 1600, 1, 300 },
 		{ 4, 384, 2048, 1, 300 }, { 10, 128, 4096, 4, 700 },
+		/* A hundred thousand of a million cards. */
+		{ 2604, 48, 100000, 4, 14000 }, { 2604, 48, 100000, 4, 20000 },
+		{ 1000, 48, 100000, 4, 14000 }, { 2604, 48, 100000, 1, 12600 },
+		{ 2604, 48, 100000, 1, 14000 }, { 2604, 48, 100000, 1, 99999 },
+		{ 2604, 48, 900000, 1, 124991 }, { 10000, 1, 20000, 2, 9999 },
 	};
 	struct sn_placement p;
 	struct sn_err err;
@@ -344,12 +349,135 @@ static void a_node_count_is_met_at_any_size(void **state)
 	}
 }
 
+/* What no nodes can do is refused for that, not for want of searching. */
+static void a_node_count_that_cannot_be_is_refused(void **state)
+{
+	/* 8 ranks a node at most, and 124,992 nodes. */
+	static const struct { uint32_t world, exact; } job[] = {
+		{ 100000, 12499 }, { 200000, 124993 },
+	};
+	struct sn_placement p;
+	struct sn_err err;
+	struct gen_case c;
+	uint32_t *size = calloc(2604, sizeof(*size)), i;
+
+	(void)state;
+	assert_non_null(size);
+	for (i = 0; i < 2604; i++)
+		size[i] = 48;
+	gen_simple(&c, 2604, size, 8);
+	for (i = 0; i < sizeof(job) / sizeof(job[0]); i++) {
+		gen_segment(&c, job[i].world, 1);
+		c.request.exact_nodes = job[i].exact;
+		assert_int_equal(sn_place(&c.topo, &c.state, &c.request, &p,
+					  &err), -ENOSPC);
+		assert_non_null(strstr(err.text, "which no choice of nodes"));
+	}
+	gen_done(&c);
+	free(size);
+}
+
+static bool is_met(struct gen_case *c, struct sn_placement *p)
+{
+	uint32_t *ranks = calloc(c->topo.n_nodes, sizeof(*ranks));
+	char why[ORACLE_WHY];
+	struct oracle o;
+	struct sn_err err;
+	bool ok;
+
+	assert_non_null(ranks);
+	if (sn_place(&c->topo, &c->state, &c->request, p, &err)) {
+		print_message("# %s\n", err.text);
+		free(ranks);
+		return false;
+	}
+	assert_int_equal(oracle_init(&o, &c->topo, &c->state, &c->request), 0);
+	ok = !oracle_check_placement(&o, p, ranks, why);
+	if (!ok)
+		print_message("# %s\n", why);
+	oracle_done(&o);
+	free(ranks);
+	return ok;
+}
+
+/* -w in supernodes of thousands of nodes, with weights of 32 bits, units, spares
+ * and -N: the nodes named run ranks, and nothing is refused. */
+static void required_nodes_are_met_at_any_size(void **state)
+{
+	static const uint32_t size[] = { 4000, 1500, 4000 };
+	struct sn_placement p;
+	struct gen_case c;
+	uint32_t i, way;
+
+	(void)state;
+	for (way = 0; way < 8; way++) {
+		gen_simple(&c, 3, size, 8);
+		for (i = 0; i < c.topo.n_nodes; i++) {
+			c.node[i].weight = i * 2654435761u;
+			if (i % 3 == 0)
+				c.node[i].free &= 0x3f;
+			if (i < 4000 && i % 400 == 7)
+				c.node[i].flags |= SN_NODE_REQUIRED;
+		}
+		if (way & 1) {
+			c.topo.n_units = c.topo.n_nodes / 4;
+			c.topo.unit = calloc(c.topo.n_units,
+					     sizeof(*c.topo.unit));
+			assert_non_null(c.topo.unit);
+			for (i = 0; i < c.topo.n_nodes; i++) {
+				c.topo.node[i].unit = i / 4;
+				c.topo.unit[i / 4].n_nodes++;
+			}
+		}
+		gen_segment(&c, 6400, 16);
+		c.request.node_block = 2;
+		c.request.unit_block = way & 1 ? 8 : 2;
+		c.request.spares = way & 2 ? 3 : 0;
+		c.request.exact_nodes = way & 4 ? 1200 : 0;
+		assert_true(is_met(&c, &p));
+		assert_int_equal(p.n_supernodes, 1);
+		assert_int_equal(p.supernode[0].supernode, 0);
+		if (way & 4)
+			assert_int_equal(p.n_nodes, 1200);
+		sn_placement_done(&p);
+		gen_done(&c);
+	}
+}
+
+/* Half the supernodes have 4 idle nodes, half 64 nodes with one card free: one
+ * kind has too few nodes, the other too few cards. */
+static void a_node_count_picks_supernodes_that_have_both(void **state)
+{
+	uint32_t size[1200], i;
+	struct sn_placement p;
+	struct gen_case c;
+
+	(void)state;
+	for (i = 0; i < 1200; i++)
+		size[i] = i < 600 ? 4 : 64;
+	gen_simple(&c, 1200, size, 8);
+	for (i = 600 * 4; i < c.topo.n_nodes; i++)
+		c.node[i].free = 1;
+	gen_segment(&c, 9600, 1);
+	c.request.exact_nodes = 9000;
+	assert_true(is_met(&c, &p));
+	assert_int_equal(p.n_nodes, 9000);
+	/* Of x full ones and y others, what is over one rank a node needs
+	 * 28x >= 600, so x is 22 at least, and 4x + 64y >= 9000. */
+	assert_int_equal(p.n_supernodes, 22 + 140);
+	sn_placement_done(&p);
+	gen_done(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_rival_is_better),
 		cmocka_unit_test(nor_in_wide_supernodes),
 		cmocka_unit_test(a_node_count_is_met_at_any_size),
+		cmocka_unit_test(a_node_count_that_cannot_be_is_refused),
+		cmocka_unit_test(required_nodes_are_met_at_any_size),
+		cmocka_unit_test(a_node_count_picks_supernodes_that_have_both),
 	};
 
 	return cmocka_run_group_tests_name("place_large", tests, NULL, NULL);
