@@ -50,10 +50,10 @@
  * Where units take turns in the nodes' order, rank order has to go unit by
  * unit, by their first nodes, for unit blocks to stay whole.
  *
- * 2 and 3 are exact at every size. 4 to 7 are exact while the tables for them
- * stay within SN_PLACE_EXACT_WORK elementary steps, and ret->exact says whether
- * they did: idle clusters of a million cards do, and busy ones of tens of
- * thousands. Beyond:
+ * 2 is exact at every size, and 3 as far as is said below. 4 to 7 are exact while
+ * the tables for them stay within SN_PLACE_EXACT_WORK elementary steps, and
+ * ret->exact says whether they did: idle clusters of a million cards do, and
+ * busy ones of tens of thousands. Beyond:
  * - the supernodes are chosen by 2 and 3 alone, those that are cheapest when
  *   full deciding between equals, and the atoms are split over them exactly, or
  *   where even that is too much by what each atom saves. In each supernode the
@@ -61,17 +61,30 @@
  *   that are all free or not at all, at most one more than the fewest is used
  *   in each supernode.
  * - a supernode with more than about 4 million nodes times node blocks (2,000
- *   nodes of one block, 700 of eight) chooses its nodes by a greedy rule: the
- *   fewest nodes without units; with units or spares at most one more than
- *   needed in each unit used; the weight is not the least.
+ *   nodes of one block, 700 of eight; a tenth of that with required nodes), and
+ *   those that are left when five times SN_PLACE_EXACT_WORK steps are done in
+ *   all, choose nodes by a greedy rule: the fewest nodes without units; with
+ *   units or spares at most one more than needed in each unit used; the weight
+ *   is not the least.
+ * - 3 weighs supernodes against fabrics in as many steps as supernodes in
+ *   question times those to be chosen, and more where they differ much. It is
+ *   exact up to 120 million of the former (a million cards in supernodes of
+ *   48 x 8, ten thousand supernodes of one node) and 20 million pairs of ways to
+ *   choose; beyond, whole fabrics are taken by what they hold.
  * - exact_nodes that the best placement with any number of nodes does not
- *   happen to have: 2 and 3 too may not be the best, and in clusters of
- *   thousands of busy supernodes it may be said not to be found though there
- *   is a choice; the sentence then says that the search was limited. The same
- *   holds for required nodes in supernodes of thousands of nodes.
+ *   happen to have, where the tables for it are too large (more than about 50
+ *   nodes of 8 blocks in a supernode, or a hundred busy supernodes): a choice is
+ *   found on the fewest supernodes that have both the atoms and the nodes, and 3
+ *   is exact where the narrowest by one of both have the other too; 4 to 7 are
+ *   not. Where an atom is more node blocks than one, where unit blocks or spares
+ *   bind, there may be numbers of nodes that are legal and not found, and more
+ *   supernodes than needed: -ENOSPC then says that the search was limited.
+ *   It says so too of some that cannot be.
  *
  * Pure and deterministic: no I/O, no globals, no clock, no randomness; inputs
- * are not changed. Time is near-linear in nodes.
+ * are not changed. Time is near-linear in nodes, and all searches are bounded
+ * by numbers of steps: no request takes longer than about a second at a million
+ * cards, or a third of one at ten thousand nodes.
  */
 #ifndef SN_TOPOLOGY_PLACE_H
 #define SN_TOPOLOGY_PLACE_H
