@@ -139,6 +139,7 @@ conf_hosts()
 	local i
 
 	echo "127.0.0.1 localhost"
+	echo "$(ip_text $((CL_BASE + 1))) controller"
 	for ((i = 0; i < CL_NODES; i++)); do
 		echo "$(node_address "$i") ${CL_NAME[i]}"
 	done

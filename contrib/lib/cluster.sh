@@ -175,11 +175,20 @@ ctld_pid()
 		{ tr "\0" "\n" <"/proc/$pid/environ"; } 2>/dev/null | grep -qxF "SLURM_CONF=$SLURM_CONF" && echo "$pid"
 }
 
+# slurmctld looks up the name of every address that talks to it, and a name
+# server that does not answer holds each call up for seconds. (Words of a command,
+# for paths without spaces; unshare's mounts are its own.)
+with_hosts()
+{
+	[ "$CL_MODE" = netns ] && [[ "$CL_LIB$CL_DIR" != *[[:space:]]* ]] &&
+		echo "unshare --mount bash $CL_LIB/with-hosts $CL_DIR/etc/hosts"
+}
+
 ctld_up()
 {
 	ctld_pid >/dev/null && return 0
 	rm -f "$CL_DIR/run/slurmctld.pid"
-	if ! setsid slurmctld -f "$SLURM_CONF" "$@" >"$CL_DIR/log/slurmctld.out" 2>&1 </dev/null 7>&- 8>&- 9>&-; then
+	if ! setsid $(with_hosts) slurmctld -f "$SLURM_CONF" "$@" >"$CL_DIR/log/slurmctld.out" 2>&1 </dev/null 7>&- 8>&- 9>&-; then
 		CL_WHY="slurmctld did not start: $(grep -hE 'fatal:|error:' "$CL_DIR/log/slurmctld.out" | head -n 2 | tr '\n' ' ')"
 		return 1
 	fi

@@ -4,7 +4,9 @@
  *
  * slurmctld derives a job's tasks and cards from --parallel, but salloc and
  * srun start steps by what their own command line said. So they are told here,
- * before they submit. sbatch is not: its script runs after slurmctld's answer.
+ * before they submit. sbatch is not, as its script runs after slurmctld's answer,
+ * but for the further parts of a heterogeneous job: the script is the first
+ * part's, and what it knows of the others comes from sbatch.
  *
  * slurm.conf: CliFilterPlugins=supernode
  */
@@ -37,10 +39,35 @@ extern int fini(void)
 	return SLURM_SUCCESS;
 }
 
+/* SPANK takes options from these variables, and sets them. */
+static void drop_options(void)
+{
+	const struct sn_jobopt *opt;
+	char name[96];
+
+	/* The cards of its tasks came with the layout. */
+	if (getenv("SLURM_SPANK_" SN_JOBOPT_PREFIX "parallel"))
+		unsetenv("SLURM_TRES_PER_TASK");
+	for (opt = sn_jobopts; opt->name; opt++) {
+		snprintf(name, sizeof(name), SN_JOBOPT_PREFIX "%s", opt->name);
+		unsetenv(name);
+		snprintf(name, sizeof(name), "SLURM_SPANK_" SN_JOBOPT_PREFIX "%s",
+			 opt->name);
+		unsetenv(name);
+	}
+}
+
+/*
+ * Called before each part of a heterogeneous job is parsed; early where sbatch
+ * reads its command line for the first time, and for srun's first part. A job
+ * that is submitted from within another, and the next part, has options of its
+ * own: those of the job or part before must not be handed on. An srun's first
+ * part may be a step, whose options are the job's.
+ */
 extern int cli_filter_p_setup_defaults(slurm_opt_t *opt, bool early)
 {
-	(void)opt;
-	(void)early;
+	if (!opt->srun_opt || !early)
+		drop_options();
 	return SLURM_SUCCESS;
 }
 
@@ -78,13 +105,14 @@ extern int cli_filter_p_pre_submit(slurm_opt_t *opt, int offset)
 	struct sn_jobspec_text text = { NULL };
 	struct sn_jobspec spec;
 
-	(void)offset;
 	if (opt->srun_opt) {
 		steporder_set(opt);
 		steporder_keep_block(opt);
 	}
 	/* An srun in an allocation is a step, and has its own -n. */
-	if (!(opt->salloc_opt || opt->srun_opt) || getenv("SLURM_JOB_ID"))
+	if (opt->srun_opt && getenv("SLURM_JOB_ID"))
+		return SLURM_SUCCESS;
+	if (opt->sbatch_opt && offset < 1)
 		return SLURM_SUCCESS;
 	/* SPANK has seen the option by now and put it there. */
 	text.parallel = getenv(SN_JOBOPT_PREFIX "parallel");

@@ -19,7 +19,7 @@
 #include "topology/topo.h"
 
 #define SN_TOPOAPI_SYMBOL "sn_topoapi_table"
-#define SN_TOPOAPI_VERSION 2
+#define SN_TOPOAPI_VERSION 3
 
 /* How a job may be placed, apart from its layout. */
 struct sn_topoapi_ask {
@@ -27,7 +27,7 @@ struct sn_topoapi_ask {
 	bitstr_t *nodes; /* of the node table; NULL: all */
 	bitstr_t *required; /* the user's -w; NULL: none */
 	uint32_t cpus_per_task;
-	uint32_t exact_nodes; /* -N; 0: free */
+	uint32_t min_nodes, max_nodes; /* -N; 0: free */
 	bool whole_nodes;
 };
 

@@ -18,11 +18,6 @@
 int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,
 		   const struct sn_jobspec *spec, struct sn_err *err);
 
-/* The same for `scontrol update` of such a job. */
-int derive_update(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
-		  const struct sn_topoapi *api, const struct sn_jobspec *spec,
-		  struct sn_err *err);
-
 /* The nodes of the partitions that the job may run in, without -x; NULL: all.
  * You own it. */
 bitstr_t *derive_usable_nodes(const job_desc_msg_t *job_desc);

@@ -17,6 +17,7 @@
 #include "plugins/common/jobopts.h"
 #include "plugins/job_submit_supernode/derive.h"
 #include "plugins/job_submit_supernode/segment.h"
+#include "plugins/job_submit_supernode/update.h"
 
 const char plugin_name[] = "Supernode job submit plugin";
 const char plugin_type[] = "job_submit/supernode";
@@ -24,6 +25,9 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 extern int init(void);
 extern int fini(void);
+
+#define TOLD "supernode:parallel="
+
 /*
  * Slurm's public API shows no SPANK option, so clients (snctl why, show jobs)
  * read what the job asked for in its admin_comment, which users cannot set.
@@ -47,7 +51,7 @@ static void tell_clients(job_desc_msg_t *job_desc,
 		return;
 	sn_layout_format(layout, canonical, sizeof(canonical));
 	xfree(job_desc->admin_comment);
-	xstrfmtcat(job_desc->admin_comment, "supernode:parallel=%s", canonical);
+	xstrfmtcat(job_desc->admin_comment, TOLD "%s", canonical);
 	for (i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		if (more[i].value && more[i].value[0])
 			xstrfmtcat(job_desc->admin_comment, ";%s=%s",
@@ -147,6 +151,28 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	return SLURM_SUCCESS;
 }
 
+static int change_layout(job_desc_msg_t *job_desc, job_record_t *job_ptr,
+			 char **err_msg)
+{
+	const struct sn_topoapi *api = sn_topoapi_find();
+	struct sn_jobspec_text text;
+	struct sn_jobspec spec;
+	struct sn_err err = { "" };
+	int rc;
+
+	if (!api || !api->topo())
+		return refuse(sn_err_set(&err, -ENOSYS,
+					 "Comment=--parallel=… needs TopologyPlugin=topology/supernode in slurm.conf"),
+			      &err, err_msg);
+	rc = update_layout(job_desc, job_ptr, api, &spec, &text, &err);
+	if (rc)
+		return refuse(rc, &err, err_msg);
+	if (!xstrncmp(job_ptr->admin_comment, TOLD, strlen(TOLD)))
+		tell_clients(job_desc, &text, &spec.layout);
+	xfree(job_desc->comment);
+	return SLURM_SUCCESS;
+}
+
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		      uint32_t submit_uid, char **err_msg)
 {
@@ -160,6 +186,8 @@ extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 	rc = segment_check_update(job_desc, job_ptr, &err);
 	if (rc)
 		return refuse(rc, &err, err_msg);
+	if (job_ptr && update_is_order(job_desc))
+		return change_layout(job_desc, job_ptr, err_msg);
 	if (!job_ptr || !sn_jobopts_find(job_ptr->spank_job_env,
 					 job_ptr->spank_job_env_size, &text))
 		return SLURM_SUCCESS;
@@ -167,6 +195,6 @@ extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 	if (!api || !api->topo() || sn_jobspec_parse(&text, 0, &spec, NULL) ||
 	    !spec.has_parallel)
 		return SLURM_SUCCESS;
-	rc = derive_update(job_desc, job_ptr, api, &spec, &err);
+	rc = update_request(job_desc, job_ptr, api, &spec, &err);
 	return rc ? refuse(rc, &err, err_msg) : SLURM_SUCCESS;
 }

@@ -7,6 +7,7 @@
  */
 #include "plugins/compat.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,8 @@
 
 /* A client process has one job, slurmstepd one step. */
 static char *typed[SN_JOBOPTS];
+/* Typed since the last options_forget(). */
+static bool fresh[SN_JOBOPTS];
 
 static void typed_text(struct sn_jobspec_text *text)
 {
@@ -74,6 +77,7 @@ static int take(int val, const char *arg, int remote)
 	}
 	free(typed[val]);
 	typed[val] = arg ? strdup(arg) : NULL;
+	fresh[val] = true;
 	if (!remote)
 		tell_filter(opt, arg);
 	return ESPANK_SUCCESS;
@@ -109,6 +113,24 @@ int options_check(void)
 
 	typed_text(&text);
 	return check(&text) == ESPANK_SUCCESS ? ESPANK_SUCCESS : -1;
+}
+
+void options_forget(spank_t sp)
+{
+	char name[64];
+	int i;
+
+	for (i = 0; i < SN_JOBOPTS; i++) {
+		if (typed[i] && !fresh[i]) {
+			snprintf(name, sizeof(name), SN_JOBOPT_PREFIX "%s",
+				 sn_jobopts[i].name);
+			unsetenv(name);
+			(void)spank_job_control_unsetenv(sp, name);
+			free(typed[i]);
+			typed[i] = NULL;
+		}
+		fresh[i] = false;
+	}
 }
 
 bool options_parallel(struct sn_jobspec *ret)

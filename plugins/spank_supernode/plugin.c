@@ -31,6 +31,7 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 	return ESPANK_SUCCESS;
 }
 
+/* In a client it is called once for each part of a heterogeneous job. */
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
 	(void)ac;
@@ -38,6 +39,7 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	switch (spank_context()) {
 	case S_CTX_LOCAL:
 	case S_CTX_ALLOCATOR:
+		options_forget(sp);
 		return options_check();
 	case S_CTX_REMOTE:
 		/* As root, once, before the tasks are forked. */

@@ -21,6 +21,9 @@
 int options_register(spank_t sp);
 /* All options together; a sentence to the user on error. */
 int options_check(void);
+/* A further part of a heterogeneous job has its own options: drop those that
+ * were not given again since the last call. SPANK itself keeps them. */
+void options_forget(spank_t sp);
 /* False if the job has none or --parallel is not among them. */
 bool options_parallel(struct sn_jobspec *ret);
 
@@ -28,6 +31,7 @@ bool options_parallel(struct sn_jobspec *ret);
 struct stepmap {
 	bool parallel; /* the rest counts only then */
 	struct sn_jobspec spec;
+	bool other_part; /* of a heterogeneous job: spec is the first one's */
 	bool whole; /* as many tasks as the layout has ranks */
 	bool refused; /* the ranks are not in the layout's order and cannot be */
 	char *master; /* node of rank 0, NULL: not known */

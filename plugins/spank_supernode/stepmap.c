@@ -162,7 +162,8 @@ static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 	bool follow = ret->whole &&
 		ranks_follow_map(sp, tasks, (uint32_t)names->n);
 
-	if (!is_arbitrary(sp) && !follow)
+	/* Where another part's layout put its ranks is not known here. */
+	if (!is_arbitrary(sp) && !follow && (!ret->other_part || names->n == 1))
 		ret->master = strdup(names->name[0]);
 	if (sn_site_topology_in_effect(&topo, &err)) {
 		slurm_debug("supernode: %s", err.text);
@@ -194,6 +195,20 @@ out:
 	sn_topo_destroy(topo);
 }
 
+/* The script of a heterogeneous job, and every srun in it, knows the options of
+ * the first part only. */
+static bool is_other_part(spank_t sp)
+{
+	char *first = NULL;
+	uint32_t job;
+	bool is = get_env(sp, "SLURM_JOB_ID_HET_GROUP_0", &first) &&
+		spank_get_item(sp, S_JOB_ID, &job) == ESPANK_SUCCESS &&
+		job != strtoul(first, NULL, 10);
+
+	free(first);
+	return is;
+}
+
 void stepmap_make(spank_t sp, struct stepmap *ret)
 {
 	struct sn_names names = { NULL, 0, 0 };
@@ -210,7 +225,9 @@ void stepmap_make(spank_t sp, struct stepmap *ret)
 	if (!options_parallel(&ret->spec))
 		return;
 	ret->parallel = true;
-	if (spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &total) == ESPANK_SUCCESS)
+	ret->other_part = is_other_part(sp);
+	if (!ret->other_part &&
+	    spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &total) == ESPANK_SUCCESS)
 		ret->whole = total == ret->spec.layout.world;
 	if (spank_get_item(sp, S_JOB_NNODES, &ret->n_nodes) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_NODEID, &here) != ESPANK_SUCCESS ||

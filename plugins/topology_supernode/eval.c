@@ -23,6 +23,7 @@
 #include "plugins/topology_supernode/eval.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/offer.h"
+#include "plugins/topology_supernode/range.h"
 
 /* How often to choose again when Slurm's own count of a node's cores comes out
  * lower than what it offered. Each time a node more is known. */
@@ -155,9 +156,6 @@ static bool ask_for(const topology_eval_t *topo_eval,
 	const job_details_t *details = topo_eval->job_ptr->details;
 
 	sn_place_request_init(ret, spec);
-	if (details->max_nodes && details->max_nodes != NO_VAL &&
-	    details->max_nodes == details->min_nodes)
-		ret->exact_nodes = details->max_nodes;
 	if (details->whole_node & WHOLE_NODE_REQUIRED) {
 		uint32_t cards = model_cards_per_node(NULL);
 
@@ -203,7 +201,9 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 	state.node = offer.node;
 	state.supernode = offer.supernode;
 	for (tries = 0; tries < TRIES; tries++) {
-		if (sn_place(model_topo(), &state, &request, &placed, &err)) {
+		if (range_place(model_topo(), &state, &request,
+				topo_eval->min_nodes, topo_eval->max_nodes,
+				&placed, &err)) {
 			log_flag(SELECT_TYPE, "topology/supernode: %pJ: %s",
 				 topo_eval->job_ptr, err.text);
 			goto out;
@@ -237,13 +237,14 @@ int eval_could_fit(const struct sn_topoapi_ask *ask, struct sn_err *err)
 	if (!model_topo())
 		return sn_err_set(err, -ENOSPC, "there is no topology yet");
 	sn_place_request_init(&request, ask->spec);
-	request.exact_nodes = ask->exact_nodes;
 	request.whole_nodes = ask->whole_nodes;
 	rc = offer_all_free(ask, &offer);
 	if (!rc) {
 		state.node = offer.node;
 		state.supernode = offer.supernode;
-		rc = sn_place(model_topo(), &state, &request, &placed, err);
+		rc = range_place(model_topo(), &state, &request,
+				 ask->min_nodes, ask->max_nodes ?
+				 ask->max_nodes : UINT32_MAX, &placed, err);
 	}
 	sn_placement_done(&placed);
 	offer_done(&offer);
