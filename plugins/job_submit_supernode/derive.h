@@ -18,7 +18,8 @@
 int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,
 		   const struct sn_jobspec *spec, struct sn_err *err);
 
-/* The nodes of the partitions that the job may run in, without -x; NULL: all.
+/* The nodes of the partitions that the job may run in, without -x and those that
+ * lack its features; NULL: all.
  * You own it. */
 bitstr_t *derive_usable_nodes(const job_desc_msg_t *job_desc);
 

@@ -10,7 +10,9 @@
 
 #include "src/common/bitstring.h"
 #include "src/common/hostlist.h"
+#include "src/common/list.h"
 #include "src/common/node_conf.h"
+#include "src/common/node_features.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
@@ -82,6 +84,44 @@ static void add_nodes(part_record_t *part, void *arg)
 		bit_or(*nodes, part->node_bitmap);
 }
 
+static int has_feature_name(void *x, void *name)
+{
+	const node_feature_t *feature = x;
+
+	return !xstrcmp(feature->name, name);
+}
+
+/* "a", "a&b" or "a|b": *nodes loses those without. What else there is needs
+ * Slurm's own rules, and is left out: that can only promise too much. */
+static void keep_features(char *features, bitstr_t *nodes)
+{
+	bool any = features && strchr(features, '|');
+	char *words, *save = NULL, *word;
+	bitstr_t *have;
+
+	if (!features || !features[0] || features[strcspn(features, "[](),*!")] ||
+	    (any && strchr(features, '&')))
+		return;
+	have = any ? bit_alloc(bit_size(nodes)) : bit_copy(nodes);
+	words = xstrdup(features);
+	for (word = strtok_r(words, "&|", &save); word;
+	     word = strtok_r(NULL, "&|", &save)) {
+		const node_feature_t *feature =
+			list_find_first_ro(avail_feature_list,
+					   has_feature_name, word);
+
+		if (any && feature)
+			bit_or(have, feature->node_bitmap);
+		else if (!any && feature)
+			bit_and(have, feature->node_bitmap);
+		else if (!any)
+			bit_clear_all(have);
+	}
+	bit_and(nodes, have);
+	FREE_NULL_BITMAP(have);
+	xfree(words);
+}
+
 bitstr_t *derive_usable_nodes(const job_desc_msg_t *job_desc)
 {
 	bitstr_t *nodes = NULL, *without = NULL;
@@ -91,6 +131,8 @@ bitstr_t *derive_usable_nodes(const job_desc_msg_t *job_desc)
 	    !node_name2bitmap(job_desc->exc_nodes, true, &without, NULL))
 		bit_and_not(nodes, without);
 	FREE_NULL_BITMAP(without);
+	if (nodes)
+		keep_features(job_desc->features, nodes);
 	return nodes;
 }
 
@@ -238,9 +280,12 @@ int plan_check_fit(const job_desc_msg_t *job_desc, const struct sn_topoapi *api,
 	else
 		rc = api->could_fit(&ask, err);
 	if (rc)
-		sn_err_prefix(err, rc, "--parallel can never fit%s%s: ",
+		sn_err_prefix(err, rc, "--parallel can never fit%s%s%s%s: ",
 			      job_desc->partition ? " partition " : "",
-			      job_desc->partition ? job_desc->partition : "");
+			      job_desc->partition ? job_desc->partition : "",
+			      job_desc->features && job_desc->features[0] ?
+			      " with feature " : "",
+			      job_desc->features ? job_desc->features : "");
 	FREE_NULL_BITMAP(ask.nodes);
 	FREE_NULL_BITMAP(ask.required);
 	return rc;

@@ -67,6 +67,65 @@ static int update_nodes(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
 	return 0;
 }
 
+/* The job as it would be submitted now. */
+static job_desc_msg_t as_submitted(const job_record_t *job_ptr)
+{
+	const job_details_t *details = job_ptr->details;
+	job_desc_msg_t desc;
+
+	slurm_init_job_desc_msg(&desc);
+	desc.partition = job_ptr->partition;
+	desc.req_nodes = details->req_nodes;
+	desc.exc_nodes = details->exc_nodes;
+	desc.features = details->features;
+	desc.cpus_per_task = details->cpus_per_task;
+	if (details->whole_node & WHOLE_NODE_REQUIRED)
+		desc.shared = JOB_SHARED_NONE;
+	/* Without a greatest number the least one was ours. */
+	if (plan_is_set32(details->max_nodes)) {
+		desc.min_nodes = details->min_nodes;
+		desc.max_nodes = details->max_nodes;
+		/* Whole nodes: so was this. */
+		if (desc.shared == JOB_SHARED_NONE)
+			desc.min_nodes = desc.max_nodes = NO_VAL;
+	}
+	return desc;
+}
+
+/* What can never fit is refused, as at submission, and not held by Slurm. */
+static int check_change(const job_desc_msg_t *job_desc,
+			const job_record_t *job_ptr,
+			const struct sn_topoapi *api, struct plan *plan,
+			struct sn_err *err)
+{
+	job_desc_msg_t desc = as_submitted(job_ptr);
+	int rc;
+
+	if (!job_desc->partition && !job_desc->features &&
+	    !job_desc->req_nodes && !job_desc->exc_nodes &&
+	    !plan_is_set16(job_desc->cpus_per_task) &&
+	    !plan_is_set32(job_desc->min_nodes))
+		return 0;
+	if (job_desc->partition)
+		desc.partition = job_desc->partition;
+	if (job_desc->features)
+		desc.features = job_desc->features;
+	if (job_desc->req_nodes)
+		desc.req_nodes = job_desc->req_nodes;
+	if (job_desc->exc_nodes)
+		desc.exc_nodes = job_desc->exc_nodes;
+	if (plan_is_set16(job_desc->cpus_per_task))
+		desc.cpus_per_task = job_desc->cpus_per_task;
+	if (plan_is_set32(job_desc->min_nodes)) {
+		desc.min_nodes = job_desc->min_nodes;
+		desc.max_nodes = job_desc->max_nodes;
+	}
+	rc = plan_check_whole(&desc, plan, err);
+	if (!rc)
+		rc = plan_set_nodes(&desc, plan, err);
+	return rc ? rc : plan_check_fit(&desc, api, plan, err);
+}
+
 int update_request(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
 		   const struct sn_topoapi *api, const struct sn_jobspec *spec,
 		   struct sn_err *err)
@@ -97,7 +156,8 @@ int update_request(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
 		return 0;
 	if (plan_is_set16(job_desc->cpus_per_task))
 		job_desc->min_cpus = plan.world * job_desc->cpus_per_task;
-	return update_nodes(job_desc, job_ptr, &plan, err);
+	rc = update_nodes(job_desc, job_ptr, &plan, err);
+	return rc ? rc : check_change(job_desc, job_ptr, api, &plan, err);
 }
 
 /* ---- the layout ------------------------------------------------------------------ */
@@ -123,30 +183,6 @@ static bool is_alone(const job_desc_msg_t *job_desc)
 		!job_desc->dependency && !job_desc->tres_per_node &&
 		!job_desc->tres_per_job && !job_desc->tres_per_task &&
 		!job_desc->tres_per_socket && job_desc->time_limit == NO_VAL;
-}
-
-/* The job as it would be submitted now. */
-static job_desc_msg_t as_submitted(const job_record_t *job_ptr)
-{
-	const job_details_t *details = job_ptr->details;
-	job_desc_msg_t desc;
-
-	slurm_init_job_desc_msg(&desc);
-	desc.partition = job_ptr->partition;
-	desc.req_nodes = details->req_nodes;
-	desc.exc_nodes = details->exc_nodes;
-	desc.cpus_per_task = details->cpus_per_task;
-	if (details->whole_node & WHOLE_NODE_REQUIRED)
-		desc.shared = JOB_SHARED_NONE;
-	/* Without a greatest number the least one was ours. */
-	if (plan_is_set32(details->max_nodes)) {
-		desc.min_nodes = details->min_nodes;
-		desc.max_nodes = details->max_nodes;
-		/* Whole nodes: so was this. */
-		if (desc.shared == JOB_SHARED_NONE)
-			desc.min_nodes = desc.max_nodes = NO_VAL;
-	}
-	return desc;
 }
 
 static int read_order(const job_desc_msg_t *job_desc, job_record_t *job_ptr,

@@ -33,6 +33,11 @@ static int told_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
 			 will_run_data_t *will_run_ptr)
 {
 	const struct sn_topoapi *api = sn_topoapi_find();
+	resv_exc_t none = { 0 };
+	/* Slurm asks whether the job could run at all, and holds it for good
+	 * if not. Other jobs' reservations of cores and cards will pass. */
+	bool lasting = (mode & SELECT_MODE_BASE) == SELECT_MODE_TEST_ONLY &&
+		resv_exc_ptr && !job_ptr->resv_name;
 	const struct job_test test = {
 		.stock = stock_job_test,
 		.job_ptr = job_ptr,
@@ -43,7 +48,7 @@ static int told_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
 		.mode = mode,
 		.candidates = preemptee_candidates,
 		.victims = preemptee_job_list,
-		.resv_exc_ptr = resv_exc_ptr,
+		.resv_exc_ptr = lasting ? &none : resv_exc_ptr,
 		.will_run_ptr = will_run_ptr,
 	};
 	int rc;

@@ -157,6 +157,7 @@ id=$(submit_held -H --parallel=$eight)
 like "NumTasks=9 is refused with the arithmetic" "$(scontrol update "JobId=$id" NumTasks=9 2>&1)" 'NumTasks=9 contradicts.*8 ranks'
 like "NumNodes=9 too" "$(scontrol update "JobId=$id" NumNodes=9 2>&1)" 'NumNodes=9 contradicts.*8 ranks'
 like "Gres too" "$(scontrol update "JobId=$id" Gres=npu:3 2>&1)" 'follow from its --parallel'
+like "a node that the features exclude too" "$(scontrol update "JobId=$id" Features=new ReqNodeList=n001 2>&1)" 'never fit.*n001'
 like "counted features too" "$(scontrol update "JobId=$id" 'Features=new*2' 2>&1)" 'counted'
 
 # ---- another layout

@@ -72,6 +72,13 @@ scancel "$WAITING"
 # 48 cores of n001 are not reserved, and all cards.
 run "outside, on the other cores" "n001:8" $eight -c6 -w n001
 run "outside, CPUs only elsewhere" "n003:8" $eight -c8
+# For now only: a job that wants the whole node waits, and is not held.
+for kind in --parallel=$eight --gres=npu:8; do
+	id=$(SN_STEP=no submit --exclusive -w n001 "$kind" "$TESTS/held.sh")
+	until_true 20 eval '[ "$(reason_of "$id")" != None ]'
+	ok "all of it is not held for it: ${kind%%=*}" test "$(scontrol -o show job "$id" | sed -n 's/.* Priority=\([0-9]*\).*/\1/p')" -gt 0
+	scancel "$id"
+done
 drop cores
 
 # ---- cards, where this Slurm can
