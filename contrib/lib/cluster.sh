@@ -181,7 +181,7 @@ ctld_pid()
 with_hosts()
 {
 	[ "$CL_MODE" = netns ] && [[ "$CL_LIB$CL_DIR" != *[[:space:]]* ]] &&
-		echo "unshare --mount bash $CL_LIB/with-hosts $CL_DIR/etc/hosts"
+		echo "unshare --mount bash $CL_LIB/with-hosts $CL_DIR/etc/hosts $CL_DIR/run/hosts"
 }
 
 ctld_up()
