@@ -68,8 +68,8 @@
  *   is not the least.
  * - 3 weighs supernodes against fabrics in as many steps as supernodes in
  *   question times those to be chosen, and more where they differ much. It is
- *   exact up to 120 million of the former (a million cards in supernodes of
- *   48 x 8, ten thousand supernodes of one node) and 20 million pairs of ways to
+ *   exact up to 40 million of the former (a million cards in supernodes of
+ *   48 x 8, six thousand supernodes of one node) and 20 million pairs of ways to
  *   choose; beyond, whole fabrics are taken by what they hold.
  * - exact_nodes that the best placement with any number of nodes does not
  *   happen to have, where the tables for it are too large (more than about 50

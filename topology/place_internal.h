@@ -50,7 +50,7 @@ typedef unsigned __int128 pl_cost;
 /* Joins of ways in place_tree.c: then only the extreme ones are kept. */
 #define PL_TREE_WORK ((uint64_t)SN_PLACE_EXACT_WORK)
 /* More of them at least, and place_many.c serves. */
-#define PL_MANY_WORK (6 * (uint64_t)SN_PLACE_EXACT_WORK)
+#define PL_MANY_WORK (2 * (uint64_t)SN_PLACE_EXACT_WORK)
 
 /* A node that can host at least one node block. Kept per supernode, unit by
  * unit, so that a unit is a run. */
@@ -114,6 +114,8 @@ struct pl {
 	struct pl_profile **bucket;
 	uint32_t n_buckets;
 	uint32_t round;
+	void *rows; /* pl_local_nodes(): as touching new memory takes longest */
+	size_t rows_size;
 	uint64_t work; /* elementary steps done */
 	uint64_t tree_work; /* the same of place_tree.c */
 	bool exact;

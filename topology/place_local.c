@@ -338,6 +338,16 @@ static int find_nodes(struct search *s, const struct pl_supernode *sn)
 	return 0;
 }
 
+static void *find_rows(struct pl *p, size_t size)
+{
+	if (size > p->rows_size) {
+		free(p->rows);
+		p->rows = malloc(size);
+		p->rows_size = p->rows ? size : 0;
+	}
+	return p->rows;
+}
+
 int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 		   bool *used)
 {
@@ -366,7 +376,7 @@ int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 	w.m_high = w.t.m;
 	w.m_low = w.t.j ? 1 : w.t.m;
 	w.want = PL_INF;
-	w.t.row = malloc((w.t.n + 1) * w.t.size * sizeof(*w.t.row));
+	w.t.row = find_rows(p, (w.t.n + 1) * w.t.size * sizeof(*w.t.row));
 	w.item = pl_alloc(w.t.n, sizeof(*w.item));
 	w.used = pl_alloc(w.t.n, sizeof(*w.used));
 	w.best = pl_alloc(w.t.n, sizeof(*w.best));
@@ -380,7 +390,6 @@ int pl_local_nodes(struct pl *p, uint32_t s, uint32_t atoms, uint32_t nodes,
 		rc = -EINVAL; /* a bug: a profile promised one */
 	if (!rc)
 		memcpy(used, w.best, w.t.n * sizeof(*used));
-	free(w.t.row);
 	free(w.item);
 	free(w.used);
 	free(w.best);

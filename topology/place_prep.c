@@ -356,6 +356,7 @@ void pl_done(struct pl *p)
 			free(f);
 		}
 	free(p->bucket);
+	free(p->rows);
 	free(p->held);
 	free(p->item);
 	free(p->sn);

@@ -429,7 +429,7 @@ int pl_tree(struct pl *p, const struct pl_forest *f, uint32_t k,
 	struct set *all = NULL;
 	int rc;
 
-	if (least_pairs(f, k) > PL_MANY_WORK / (p->greedy ? 4 : 1)) {
+	if (least_pairs(f, k) > PL_MANY_WORK / (p->greedy ? 2 : 1)) {
 		p->exact = false;
 		return pl_many(f, k, slack, fits, arg, ret);
 	}
