@@ -34,6 +34,8 @@ struct stepmap {
 	bool other_part; /* of a heterogeneous job: spec is the first one's */
 	bool whole; /* as many tasks as the layout has ranks */
 	bool refused; /* the ranks are not in the layout's order and cannot be */
+	bool split; /* no order would do: why says what cannot be whole */
+	struct sn_err why;
 	char *master; /* node of rank 0, NULL: not known */
 	bool has_map; /* map and group_rank count */
 	struct sn_rankmap map;

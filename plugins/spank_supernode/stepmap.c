@@ -176,10 +176,11 @@ static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 	if (!follow)
 		goto out;
 	if (sn_rankmap_build(&ret->spec.layout, nodes.run, nodes.n, &ret->map,
-			     &err)) {
-		slurm_debug("supernode: %s", err.text);
-		/* slurmctld came to the same end and left the ranks alone. */
-		ret->master = strdup(names->name[0]);
+			     &ret->why)) {
+		/* slurmctld came to the same end and left the ranks alone: its
+		 * nodes are in other supernodes now than when the job started,
+		 * or the step has other counts than the job. */
+		ret->split = true;
 		goto out;
 	}
 	if (out_of_order(sp, &nodes, &ret->map)) {

@@ -151,6 +151,14 @@ static void tell_refusal(const struct task *task)
 		    SLURM_VERSION_STRING);
 }
 
+static void tell_split(const struct task *task, const char *why)
+{
+	if (task->rank)
+		return;
+	slurm_error("supernode: the tasks do not run, for groups of --parallel would be split: %s (nodes in topology.conf's order); where the step is given less than the job has, give it all; where topology.conf has changed under the job, requeue it (scontrol requeue %u)",
+		    why, task->job);
+}
+
 bool taskenv_set(spank_t sp, const struct stepmap *map)
 {
 	struct task task;
@@ -159,6 +167,10 @@ bool taskenv_set(spank_t sp, const struct stepmap *map)
 		return true;
 	if (map->refused) {
 		tell_refusal(&task);
+		return false;
+	}
+	if (map->split) {
+		tell_split(&task, map->why.text);
 		return false;
 	}
 	set_torchrun(sp, map, &task);

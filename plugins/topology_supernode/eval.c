@@ -23,6 +23,7 @@
 #include "plugins/topology_supernode/eval.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/offer.h"
+#include "plugins/topology_supernode/plain.h"
 #include "plugins/topology_supernode/range.h"
 
 /* How often to choose again when Slurm's own count of a node's cores comes out
@@ -177,6 +178,20 @@ static void log_choice(const topology_eval_t *topo_eval,
 		 placed->exact ? "" : ", perhaps not the best");
 }
 
+/*
+ * What did fit when it was submitted and fits nowhere now, with all cards
+ * free, may fit again: topology.conf, features or partitions have changed and
+ * may change back. Slurm asks for TEST_ONLY then, and would hold it for good.
+ * Slurm notes the time of each look at a queued job, the first at submission.
+ */
+static bool did_fit(const topology_eval_t *topo_eval)
+{
+	const job_record_t *job_ptr = topo_eval->job_ptr;
+
+	return plain_mode() == SELECT_MODE_TEST_ONLY &&
+	       job_ptr->last_sched_eval > job_ptr->details->submit_time;
+}
+
 int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 {
 	struct sn_placement placed = { 0 };
@@ -223,7 +238,7 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 out:
 	sn_placement_done(&placed);
 	offer_done(&offer);
-	return rc;
+	return rc && did_fit(topo_eval) ? SLURM_SUCCESS : rc;
 }
 
 int eval_could_fit(const struct sn_topoapi_ask *ask, struct sn_err *err)

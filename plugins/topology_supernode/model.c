@@ -67,22 +67,20 @@ static struct sn_topo *last_good(struct sn_site_files *ret_files)
 {
 	struct sn_topo *topo = NULL;
 	struct sn_err err;
-	char *path;
+	char *path = sn_site_state_path();
 
-	if (model.files.n) {
-		if (sn_site_topology_again(&model.files, &topo, &err))
-			return NULL;
-		*ret_files = model.files;
-		memset(&model.files, 0, sizeof(model.files));
-		return topo;
-	}
-	path = sn_site_state_path();
+	/* Before what this process has in memory: a backup slurmctld that has
+	 * been in charge before may hold what is long out of date. */
 	if (path && !sn_site_files_load(path, ret_files, &err) &&
 	    sn_site_topology_again(ret_files, &topo, &err)) {
 		sn_site_files_done(ret_files);
 		topo = NULL;
 	}
 	free(path);
+	if (topo || sn_site_topology_again(&model.files, &topo, &err))
+		return topo;
+	*ret_files = model.files;
+	memset(&model.files, 0, sizeof(model.files));
 	return topo;
 }
 

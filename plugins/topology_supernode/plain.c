@@ -37,6 +37,11 @@ void plain_set_mode(uint16_t mode)
 	mode_now = mode & SELECT_MODE_BASE;
 }
 
+uint16_t plain_mode(void)
+{
+	return mode_now;
+}
+
 /* ---- Slurm's counting ------------------------------------------------------------ */
 
 /*

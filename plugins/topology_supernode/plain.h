@@ -18,5 +18,6 @@ int plain_eval(topology_eval_t *topo_eval);
 
 /* What select/cons_tres is asked for in this thread: SELECT_MODE_…. */
 void plain_set_mode(uint16_t mode);
+uint16_t plain_mode(void);
 
 #endif
