@@ -112,7 +112,7 @@ vacate "$BUSY"
 run "a partition of one node at most" n001:8 $eight -p small
 # As Slurm has it without EnforcePartLimits: taken, and told why it waits.
 id=$(submit_held --parallel=tp=8,dp=2 -p small)
-like "more than one node there waits for the limit" "$(state_of "$id") $(reason_of "$id")" 'PENDING (None|PartitionNodeLimit)'
+like "more than one node there waits for the limit" "$(state_of "$id") $(reason_of "$id")" 'PENDING (None|Partition(NodeLimit|Config))'
 scancel "$id"
 
 # ---- licences

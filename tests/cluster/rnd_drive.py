@@ -129,9 +129,10 @@ class Driver:
 
     def hold(self):
         for i in self.pick("PENDING"):
-            het = self.snap.jobs[i]["het"]
-            # Even one that fails may have held some of an array.
-            self.held.add(int(het) if het else i)
+            # Arrays and heterogeneous jobs as a whole: a part of them that is
+            # requeued is held with the rest.
+            i = int(self.snap.jobs[i]["het"] or self.snap.jobs[i]["array"] or i)
+            self.held.add(i)
             if not run("scontrol", self.rng.choice(["hold", "uhold"]), str(i))[0]:
                 self.count["held"] += 1
 
