@@ -36,7 +36,7 @@ export WORK CL_DIR TESTS
 scontrol update "nodename=n[001-009]" availablefeatures=old
 scontrol update "nodename=n[010-012]" availablefeatures=new
 scontrol update "nodename=n[013-018]" availablefeatures=new,fast
-LOG_ALLOW='reservation|Reservation|resv|_slurm_rpc_submit_batch|_update_job|update_job|requeue|Job/step already completing|drain'
+LOG_ALLOW='build_cg_bitmap: node_bitmap is NULL|reservation|Reservation|resv|_slurm_rpc_submit_batch|_update_job|update_job|requeue|Job/step already completing|drain'
 if [ $mode = outcomes ]; then
 	python3 -B "$TESTS/rnd_drive.py" outcomes --seed "$seed" --count "${SN_RANDOM_COUNT:-60}" --out "$2"
 	is "the jobs were run" $? 0
