@@ -91,6 +91,7 @@ static void print_text(const char *path, const struct sn_topo *topo,
 /* slurm.conf is not ours to judge; but where it can be read, what it says of
  * nodes should be what topology.conf says. */
 static int compare_slurm_conf(const char *path, const struct sn_topo *topo,
+			      const struct sn_policy *policy,
 			      struct sn_names *warnings, struct sn_err *err)
 {
 	char *slurm_path = snctl_sibling(path, "slurm.conf");
@@ -104,6 +105,11 @@ static int compare_slurm_conf(const char *path, const struct sn_topo *topo,
 	if (!access(slurm_path, F_OK)) {
 		if (!snctl_slurmconf_read(slurm_path, &conf, &why)) {
 			rc = snctl_warn_slurmconf(topo, &conf, warnings);
+			if (!rc)
+				rc = snctl_warn_plugins(slurm_path, &conf, warnings);
+			if (!rc)
+				rc = snctl_warn_gres(slurm_path, &conf,
+						     policy->card_gres, warnings);
 			snctl_slurmconf_done(&conf);
 		} else if (asprintf(&text, "not compared with slurm.conf: %s",
 				    why.text) > 0) {
@@ -136,7 +142,7 @@ static int check(const char *path, bool json, struct sn_err *err)
 	if (!rc && snctl_warn_topology(topo, &warnings))
 		rc = sn_err_set(err, -ENOMEM, "no memory");
 	if (!rc)
-		rc = compare_slurm_conf(path, topo, &warnings, err);
+		rc = compare_slurm_conf(path, topo, &policy, &warnings, err);
 	if (!rc)
 		(json ? print_json : print_text)(path, topo, &warnings,
 						 policy_path, &policy);
@@ -159,7 +165,8 @@ int cmd_check(int argc, char **argv)
 		.command = "check",
 		.usage = "[--config FILE] [--json]",
 		.about = "Read topology.conf, and supernode.conf beside it where there is one, as the\n"
-			 "plugins would. Also warns of what is legal but seldom meant.",
+			 "plugins would. Also warns of what is legal but seldom meant, and of lines that\n"
+			 "slurm.conf, plugstack.conf and gres.conf beside it lack.",
 		.more = "Exit status: 0 the plugins would take every file, 2 they would not.",
 		.opts = opts,
 	};

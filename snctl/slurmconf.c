@@ -13,27 +13,52 @@
 #include "snctl/slurmconf.h"
 #include "topology/conf.h"
 
+static int keep(char **dest, const char *value, struct sn_err *err)
+{
+	free(*dest);
+	*dest = strdup(value);
+	return *dest ? 0 : sn_err_set(err, -ENOMEM, "no memory");
+}
+
+static int take_node(struct snctl_slurmconf *conf, const struct sn_conf_line *line,
+		     struct sn_err *err)
+{
+	const struct sn_conf_pair *pair = &line->pair[0];
+	int rc = 0;
+
+	if (strcasecmp(pair->value, "DEFAULT"))
+		rc = sn_hostlist_expand(pair->value, &conf->nodes, err);
+	if (rc)
+		return sn_conf_at(err, rc, line, pair);
+	for (size_t i = 1; !rc && i < line->n; i++)
+		if (!strcasecmp(line->pair[i].key, "Gres") && !conf->gres)
+			rc = keep(&conf->gres, line->pair[i].value, err);
+	return rc;
+}
+
 static int take_line(void *arg, const struct sn_conf_line *line,
 		     struct sn_err *err)
 {
 	struct snctl_slurmconf *conf = arg;
-	const struct sn_conf_pair *pair = &line->pair[0];
+	const struct {
+		const char *key;
+		char **dest;
+	} keys[] = {
+		{ "TopologyPlugin", &conf->topology_plugin },
+		{ "SelectType", &conf->select_type },
+		{ "JobSubmitPlugins", &conf->job_submit },
+		{ "PlugStackConfig", &conf->plugstack },
+		{ "GresTypes", &conf->gres_types },
+	};
 	int rc = 0;
 
-	if (!strcasecmp(pair->key, "NodeName")) {
-		if (strcasecmp(pair->value, "DEFAULT"))
-			rc = sn_hostlist_expand(pair->value, &conf->nodes, err);
-		return rc ? sn_conf_at(err, rc, line, pair) : 0;
-	}
-	for (size_t i = 0; i < line->n; i++) {
-		if (strcasecmp(line->pair[i].key, "TopologyPlugin"))
-			continue;
-		free(conf->topology_plugin);
-		conf->topology_plugin = strdup(line->pair[i].value);
-		if (!conf->topology_plugin)
-			return sn_err_set(err, -ENOMEM, "no memory");
-	}
-	return 0;
+	if (!strcasecmp(line->pair[0].key, "NodeName"))
+		return take_node(conf, line, err);
+	for (size_t i = 0; !rc && i < line->n; i++)
+		for (size_t k = 0; !rc && k < sizeof(keys) / sizeof(*keys); k++)
+			if (!strcasecmp(line->pair[i].key, keys[k].key))
+				rc = keep(keys[k].dest, line->pair[i].value, err);
+	return rc;
 }
 
 int snctl_slurmconf_read(const char *path, struct snctl_slurmconf *ret,
@@ -59,5 +84,10 @@ void snctl_slurmconf_done(struct snctl_slurmconf *conf)
 {
 	sn_names_done(&conf->nodes);
 	free(conf->topology_plugin);
+	free(conf->select_type);
+	free(conf->job_submit);
+	free(conf->plugstack);
+	free(conf->gres_types);
+	free(conf->gres);
 	memset(conf, 0, sizeof(*conf));
 }

@@ -10,7 +10,12 @@
 
 struct snctl_slurmconf {
 	struct sn_names nodes; /* of its NodeName lines, in their order */
-	char *topology_plugin; /* NULL: not given */
+	char *topology_plugin; /* NULL: not given, as all below */
+	char *select_type;
+	char *job_submit;
+	char *plugstack; /* PlugStackConfig */
+	char *gres_types;
+	char *gres; /* of the first NodeName line that has Gres= */
 };
 
 /* Owned by the caller (snctl_slurmconf_done). An error means that the file

@@ -16,4 +16,11 @@ int snctl_warn_topology(const struct sn_topo *topo, struct sn_names *ret);
 int snctl_warn_slurmconf(const struct sn_topo *topo,
 			 const struct snctl_slurmconf *conf, struct sn_names *ret);
 
+/* warnslurm.c: the lines of slurm.conf (at path), plugstack.conf and gres.conf
+ * without which the suite does less, and topology.yaml. card is CardGres. */
+int snctl_warn_plugins(const char *path, const struct snctl_slurmconf *conf,
+		       struct sn_names *ret);
+int snctl_warn_gres(const char *path, const struct snctl_slurmconf *conf,
+		    const char *card, struct sn_names *ret);
+
 #endif
