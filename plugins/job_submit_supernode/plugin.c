@@ -58,6 +58,17 @@ static void tell_clients(job_desc_msg_t *job_desc,
 				   more[i].key, more[i].value);
 }
 
+/* The same for --segment, which clients of 24.11 cannot see of a job. */
+static void tell_segment(job_desc_msg_t *job_desc)
+{
+	uint32_t k = segment_size(job_desc);
+
+	if (!k || (job_desc->admin_comment && job_desc->admin_comment[0]))
+		return;
+	xfree(job_desc->admin_comment);
+	xstrfmtcat(job_desc->admin_comment, "supernode:segment=%u", k);
+}
+
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		      char **err_msg);
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
@@ -124,8 +135,10 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	if (rc)
 		return refuse(rc, &err, err_msg);
 	if (!sn_jobopts_find(job_desc->spank_job_env,
-			     job_desc->spank_job_env_size, &text))
+			     job_desc->spank_job_env_size, &text)) {
+		tell_segment(job_desc);
 		return SLURM_SUCCESS;
+	}
 	if (!api || !api->topo())
 		return refuse(sn_err_set(&err, -ENOSYS,
 					 "--parallel and its like need TopologyPlugin=topology/supernode in slurm.conf"),
