@@ -7,212 +7,98 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "snctl/cli.h"
 #include "snctl/live.h"
-#include "snctl/place.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
 #include "snctl/why.h"
 #include "topology/text.h"
 
-#define ROWS_SHOWN 40
+/* 1234, 1234_5 (a task of an array), 1234+1 (a component of a het job) */
+struct job_id {
+	uint32_t job, task, component;
+	bool has_task, has_component;
+};
 
-/* JOBID or JOBID_TASK. */
-static int find_job(const struct live *live, const char *text,
-		    const struct live_job **ret, struct sn_err *err)
+static int parse_id(const char *text, struct job_id *ret, struct sn_err *err)
 {
+	size_t len = strcspn(text, "_+");
 	char id[32];
-	const char *low = strchr(text, '_');
-	uint64_t job, task = 0;
-	size_t len = low ? (size_t)(low - text) : strlen(text);
+	uint64_t job, part = 0;
+	char mark = text[len];
 
-	*ret = NULL;
+	memset(ret, 0, sizeof(*ret));
 	if (len >= sizeof(id))
 		len = sizeof(id) - 1;
 	memcpy(id, text, len);
 	id[len] = '\0';
 	if (sn_parse_uint(id, 1, UINT32_MAX - 1, &job, NULL) ||
-	    (low && sn_parse_uint(low + 1, 0, UINT32_MAX - 1, &task, NULL)))
+	    (mark && sn_parse_uint(text + len + 1, 0, UINT32_MAX - 2, &part, NULL)))
 		return sn_err_set(err, -EINVAL,
-				  "\"%.40s\" is not a job id; give a number such as 1234, or 1234_5 for a task of an array",
+				  "\"%.40s\" is not a job id; give a number such as 1234, or 1234_5 for a task of an array, or 1234+1 for a component of a heterogeneous job",
 				  text);
-	for (uint32_t j = 0; j < live->n_jobs; j++) {
-		const slurm_job_info_t *info = live->job[j].info;
+	ret->job = (uint32_t)job;
+	ret->has_task = mark == '_';
+	ret->has_component = mark == '+';
+	if (ret->has_task)
+		ret->task = (uint32_t)part;
+	else
+		ret->component = (uint32_t)part;
+	return 0;
+}
 
-		if (low ? info->array_job_id == job && info->array_task_id == task :
-		    info->job_id == job || info->array_job_id == job) {
-			*ret = &live->job[j];
-			return 0;
-		}
+/* Is the task among those, "1-5,9,20-30:2%4", that have no record yet? */
+static bool is_waiting(const char *list, uint32_t task)
+{
+	while (list && *list && *list != '%') {
+		char *end;
+		unsigned long low = strtoul(list, &end, 10), high = low, step = 1;
+
+		if (*end == '-')
+			high = strtoul(end + 1, &end, 10);
+		if (*end == ':')
+			step = strtoul(end + 1, &end, 10);
+		if (task >= low && task <= high && step && (task - low) % step == 0)
+			return true;
+		if (end == list || *end != ',')
+			return false;
+		list = end + 1;
 	}
+	return false;
+}
+
+static bool is_meant(const slurm_job_info_t *info, const struct job_id *id)
+{
+	if (id->has_task)
+		return info->array_job_id == id->job &&
+			(info->array_task_id == id->task ||
+			 (info->array_task_id == NO_VAL &&
+			  is_waiting(info->array_task_str, id->task)));
+	if (id->has_component)
+		return info->het_job_id == id->job && info->het_job_offset == id->component;
+	return info->job_id == id->job || info->array_job_id == id->job ||
+		info->het_job_id == id->job;
+}
+
+/* Of an array the first that pends, else the first that runs. */
+static int find_job(const struct live *live, const char *text,
+		    const struct job_id *id, const struct live_job **ret,
+		    struct sn_err *err)
+{
+	*ret = NULL;
+	for (uint32_t j = 0; j < live->n_jobs; j++) {
+		const struct live_job *job = &live->job[j];
+
+		if (is_meant(job->info, id) && (!*ret || ((*ret)->running && !job->running)))
+			*ret = job;
+	}
+	if (*ret)
+		return 0;
 	for (uint32_t j = 0; j < live->jobs->record_count; j++)
-		if (live->jobs->job_array[j].job_id == job)
+		if (is_meant(&live->jobs->job_array[j], id))
 			return sn_err_set(err, -ESRCH, "job %.40s has ended", text);
 	return sn_err_set(err, -ESRCH, "slurmctld knows no job %.40s", text);
-}
-
-static const char *format_time(time_t t, char *buf, size_t size)
-{
-	struct tm tm;
-
-	if (!localtime_r(&t, &tm) || !strftime(buf, size, "%Y-%m-%dT%H:%M:%S", &tm))
-		snprintf(buf, size, "%lld", (long long)t);
-	return buf;
-}
-
-static char *placed_nodes(const struct live *live, const struct sn_placement *p)
-{
-	uint32_t *node = calloc(p->n_nodes + 1, sizeof(*node));
-	char *text;
-
-	if (!node)
-		return NULL;
-	for (uint32_t i = 0; i < p->n_nodes; i++)
-		node[i] = p->node[i].node;
-	text = snctl_hostlist(live->topo, node, p->n_nodes);
-	free(node);
-	return text;
-}
-
-static void print_wish(const struct live *live, const struct why *why)
-{
-	const slurm_job_info_t *info = why->job->info;
-	const struct sn_place_request *r = &why->request;
-	char layout[256];
-
-	printf("Job %u%s%s%s ", info->job_id, info->name ? " (" : "",
-	       info->name ? info->name : "", info->name ? ")" : "");
-	if (!why->known)
-		printf("asks for no %s card.\n", live->policy.card_gres);
-	else if (why->from_spec)
-		printf("wants %u cards: %u atom%s of %u ranks, none of them split over supernodes",
-		       r->world, r->world / r->atom,
-		       r->world == r->atom ? "" : "s", r->atom);
-	else if (r->exact_nodes)
-		printf("wants %u card%s on each of %u node%s", r->node_block,
-		       r->node_block == 1 ? "" : "s", r->exact_nodes,
-		       r->exact_nodes == 1 ? "" : "s");
-	else
-		printf("wants %u card%s", r->world, r->world == 1 ? "" : "s");
-	if (!why->known)
-		return;
-	if (r->spares)
-		printf(", with %u spare node%s in each", r->spares, r->spares == 1 ? "" : "s");
-	puts(".");
-	if (why->from_spec) {
-		sn_layout_format(&why->job->spec.layout, layout, sizeof(layout));
-		printf("  --parallel=%s\n", layout);
-	}
-}
-
-static void print_slurm(const struct why *why)
-{
-	const slurm_job_info_t *info = why->job->info;
-	char when[40];
-
-	printf("Slurm's reason%s%s: %s", why->reason.name ? " " : "",
-	       why->reason.name ? why->reason.name : "", why->reason.words);
-	if (info->state_reason == WAIT_DEPENDENCY && info->dependency)
-		printf(" (%s)", info->dependency);
-	if (info->state_reason == WAIT_TIME && info->start_time)
-		printf(" (%s)", format_time(info->start_time, when, sizeof(when)));
-	if (info->state_desc)
-		printf(" [%s]", info->state_desc);
-	puts(".");
-}
-
-static void print_supernodes(const struct live *live, const struct why *why)
-{
-	static const char *const head[] = {
-		"<SUPERNODE", ">FREE", ">USABLE", ">KEPT SPARE", ">ATOMS", ">SHORT OF THE NEXT", NULL,
-	};
-	struct table table;
-
-	table_init(&table, head);
-	for (uint32_t i = 0; i < why->n_supernodes; i++) {
-		const struct why_supernode *w = &why->supernode[i];
-
-		table_add(&table, "%s", live->topo->supernode[w->supernode].name);
-		table_add(&table, "%u", w->free);
-		table_add(&table, "%u", w->usable);
-		table_add(&table, "%u", w->held);
-		table_add(&table, "%u", w->atoms);
-		table_add(&table, "%u", w->short_by);
-	}
-	putchar('\n');
-	table_print(&table, stdout, ROWS_SHOWN);
-	table_done(&table);
-}
-
-static void print_pending(const struct live *live, const struct why *why)
-{
-	char when[40];
-
-	print_wish(live, why);
-	print_slurm(why);
-	if (!why->known)
-		return;
-	if (why->fits_now) {
-		char *nodes = placed_nodes(live, &why->now);
-
-		printf("Now: it fits, in %u supernode%s on %.200s; %s.\n",
-		       why->now.n_supernodes, why->now.n_supernodes == 1 ? "" : "s",
-		       nodes ? nodes : "?", why->reason.place ?
-		       "it waits for the scheduler or for its turn" :
-		       "only the reason above holds it back");
-		free(nodes);
-		return;
-	}
-	printf("Now: it does not fit: %s.\n", why->why.text);
-	if (!why->fits_ever)
-		printf("Later: not even if every running job ended: %s.\n", why->never.text);
-	else if (why->fits_at > 1)
-		printf("Later: at %s at the latest, when %u of the running jobs have reached their time limits, if nothing else starts before it.\n",
-		       format_time(why->fits_at, when, sizeof(when)), why->waits_for);
-	else if (why->fits_at)
-		puts("Later: as soon as jobs that are completing have gone.");
-	else
-		puts("Later: when running jobs that have no time limit end.");
-	print_supernodes(live, why);
-}
-
-static void print_json(const struct live *live, const struct why *why)
-{
-	printf("{\"job\": %u, \"state\": \"pending\", \"slurm_reason\": ",
-	       why->job->info->job_id);
-	json_string(stdout, why->reason.name ? why->reason.name : "other");
-	fputs(", \"slurm_reason_words\": ", stdout);
-	json_string(stdout, why->reason.words);
-	if (why->known) {
-		printf(", \"cards\": %u, \"atom\": {\"ranks\":%u,\"count\":%u}, \"fits_now\": %s",
-		       why->request.world, why->request.atom,
-		       why->request.world / why->request.atom,
-		       why->fits_now ? "true" : "false");
-		if (!why->fits_now) {
-			fputs(", \"reason\": ", stdout);
-			json_string(stdout, why->why.text);
-			printf(", \"fits_when_empty\": %s, \"fits_at\": ",
-			       why->fits_ever ? "true" : "false");
-			if (why->fits_at)
-				printf("%lld", (long long)(why->fits_at > 1 ?
-							   why->fits_at : time(NULL)));
-			else
-				fputs("null", stdout);
-		}
-		fputs(", \"supernodes\": [", stdout);
-		for (uint32_t i = 0; i < why->n_supernodes; i++) {
-			const struct why_supernode *w = &why->supernode[i];
-
-			fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
-			json_string(stdout, live->topo->supernode[w->supernode].name);
-			printf(",\"free\":%u,\"usable\":%u,\"kept_spare\":%u,\"atoms\":%u,\"short\":%u}",
-			       w->free, w->usable, w->held, w->atoms, w->short_by);
-		}
-		fputs("]", stdout);
-	}
-	fputs("}\n", stdout);
 }
 
 static void print_running(const struct live_job *job, bool json)
@@ -222,7 +108,7 @@ static void print_running(const struct live_job *job, bool json)
 	if (json) {
 		printf("{\"job\": %u, \"state\": \"running\", \"nodes\": ", info->job_id);
 		json_string(stdout, info->nodes ? info->nodes : "");
-		puts("}");
+		fputs("}", stdout);
 	} else {
 		printf("Job %u does not pend: it holds %u card%s on %s; snctl show jobs and snctl map show more.\n",
 		       info->job_id, job->cards, job->cards == 1 ? "" : "s",
@@ -230,25 +116,98 @@ static void print_running(const struct live_job *job, bool json)
 	}
 }
 
-static int why(const char *id, const char *config, bool json, struct sn_err *err)
+static int tell(struct live *live, const struct why_extra *extra,
+		const struct live_job *job, bool json, bool *ret_fits,
+		struct sn_err *err)
 {
-	const struct live_job *job;
-	struct live live;
 	struct why w;
-	int rc = live_load(config, &live, err);
+	int rc;
 
+	*ret_fits = true;
+	if (job->running) {
+		print_running(job, json);
+		return 0;
+	}
+	rc = why_make(live, extra, job, &w, err);
 	if (rc)
 		return rc;
-	rc = find_job(&live, id, &job, err);
-	if (!rc && job->running) {
-		print_running(job, json);
-	} else if (!rc) {
-		rc = why_make(&live, job, &w, err);
-		if (!rc) {
-			(json ? print_json : print_pending)(&live, &w);
-			why_done(&w);
-		}
+	(json ? why_json : why_print)(live, &w);
+	*ret_fits = w.fits_now;
+	why_done(&w);
+	return 0;
+}
+
+/* Beside one another, each in what the ones before it leave. */
+static bool fit_together(struct live *live, const struct why_extra *extra, uint32_t id)
+{
+	bool all = true;
+
+	for (uint32_t j = 0; all && j < live->n_jobs; j++) {
+		const struct live_job *job = &live->job[j];
+		struct why w;
+
+		if (job->info->het_job_id != id || job->running)
+			continue;
+		if (why_make(live, extra, job, &w, NULL))
+			return false;
+		all = w.found;
+		why_occupy(live, &w);
+		why_done(&w);
 	}
+	return all;
+}
+
+/* All components of a heterogeneous job start at once or not at all. */
+static int tell_all(struct live *live, const struct why_extra *extra, uint32_t id,
+		    bool json, struct sn_err *err)
+{
+	bool all = true, first = true, one;
+	int rc = 0;
+
+	if (json)
+		printf("{\"het_job\": %u, \"components\": [", id);
+	for (uint32_t j = 0; !rc && j < live->n_jobs; j++) {
+		if (live->job[j].info->het_job_id != id)
+			continue;
+		if (!first)
+			fputs(json ? "," : "\n", stdout);
+		first = false;
+		rc = tell(live, extra, &live->job[j], json, &one, err);
+		all = all && one;
+	}
+	if (rc)
+		return rc;
+	all = all && fit_together(live, extra, id);
+	if (json)
+		printf("], \"fits_now\": %s}", all ? "true" : "false");
+	else
+		printf("\nAll components together: they %s now; they start at once or not at all.\n",
+		       all ? "fit" : "do not fit");
+	return 0;
+}
+
+static int why(const char *text, const char *config, bool json, struct sn_err *err)
+{
+	const struct live_job *job;
+	struct why_extra extra;
+	struct job_id id;
+	struct live live;
+	bool fits;
+	int rc = parse_id(text, &id, err);
+
+	if (!rc)
+		rc = live_load(config, &live, err);
+	if (rc)
+		return rc;
+	why_extra_load(&extra);
+	rc = find_job(&live, text, &id, &job, err);
+	if (!rc && !id.has_component && job->info->het_job_id == id.job && !job->running)
+		rc = tell_all(&live, &extra, id.job, json, err);
+	else if (!rc)
+		rc = tell(&live, &extra, job, json, &fits, err);
+	if (!rc && json)
+		putchar('\n');
+	why_extra_done(&extra);
 	live_done(&live);
 	return rc;
 }
@@ -266,8 +225,9 @@ int cmd_why(int argc, char **argv)
 		.command = "why",
 		.usage = "JOBID [--json]",
 		.about = "Say why a job pends: Slurm's reason in plain words, whether it could be placed\n"
-			 "now, which supernode falls short by how much, and when it would fit by the time\n"
-			 "limits of the running jobs.",
+			 "now, which supernode lacks what, how large a job would fit, and when this one\n"
+			 "would by the time limits of the running jobs. JOBID is 1234, 1234_5 (a task of\n"
+			 "an array) or 1234+1 (a component of a heterogeneous job).",
 		.more = "Exit status: 0 told, 1 there is no such job, 2 bad input.",
 		.opts = opts,
 		.max_args = 1,

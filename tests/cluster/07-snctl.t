@@ -54,7 +54,7 @@ like "and Slurm's reason is in plain words" "$why" 'Resources: what it asks for 
 like "show jobs has the layout" "$(snctl show jobs --json)" '"tp=8,[^"]*ep=32,etp=1,[^"]*dp=16,'
 like "it is told in atoms" "$why" '4 atoms of 32'
 # 56 cards of sn2 are in whole nodes: one atom, and 8 cards short of the second.
-like "sn2 has room for one and is 8 cards short of the next" "$why" '^sn2 +58 +56 +0 +1 +8$'
+like "sn2 has room for one and is 8 cards short of the next" "$why" '^sn2 +58 +56 +0 +1 +8 +1 short of cards$'
 
 d=$(submit_held --hold --parallel=tp=8)
 like "a held job" "$(snctl why "$d")" 'JobHeldUser.*holds it'
