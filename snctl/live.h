@@ -26,6 +26,7 @@ struct live_node {
 	uint32_t cpus_free;
 	bool up; /* takes new work now or once it is powered up */
 	bool late; /* powered down or rebooting */
+	bool taken; /* by another part of the job that is looked at */
 };
 
 /* A job that holds cards or wants some. */

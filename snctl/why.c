@@ -237,6 +237,7 @@ void why_occupy(struct live *live, const struct why *why)
 			node->used = node->cards;
 			cpus = node->cpus_free;
 		}
+		node->taken = true;
 		node->cpus_free -= cpus < node->cpus_free ? cpus : node->cpus_free;
 	}
 }

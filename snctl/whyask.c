@@ -158,6 +158,14 @@ void why_ask_init(const struct live *live, const struct live_job *job,
 			is_guess(info, div_up(ret->request.world, live->most_cards));
 		if (ret->guessed && !exact)
 			ret->request.exact_nodes = 0;
+		ret->min = info->num_nodes;
+		ret->max = is_set32(info->max_nodes) && !(ret->guessed && !exact) ?
+			info->max_nodes : UINT32_MAX;
+		/* Without -N what is shown as the fewest may be a guess. */
+		if (ret->max == UINT32_MAX)
+			ret->min = 0;
+		if (is_set32(part->max_nodes) && ret->max > part->max_nodes)
+			ret->max = part->max_nodes;
 		if (ret->whole && live->most_cards &&
 		    ret->request.world % live->most_cards == 0)
 			ret->request.exact_nodes = ret->request.world / live->most_cards;
@@ -264,6 +272,9 @@ static void offer(const struct trial *t, uint32_t n, uint64_t cards,
 static int place_parallel(const struct trial *t, struct sn_placement *ret,
 			  struct sn_err *err)
 {
+	struct sn_place_request request = t->ask->request;
+	int rc;
+
 	for (uint32_t n = 0; n < t->live->topo->n_nodes; n++) {
 		const struct why_node *node = &t->state->node[n];
 
@@ -272,7 +283,18 @@ static int place_parallel(const struct trial *t, struct sn_placement *ret,
 	}
 	memcpy(t->supernode, t->state->supernode,
 	       t->live->topo->n_supernodes * sizeof(*t->supernode));
-	return run(t, &t->ask->request, true, ret, err);
+	rc = run(t, &request, true, ret, err);
+	/* -N min-max, or the partition's MaxNodes: the nearest number that is in
+	 * the range, as the plugin does. */
+	if (!rc && !request.exact_nodes &&
+	    (ret->n_nodes > t->ask->max || ret->n_nodes < t->ask->min)) {
+		request.exact_nodes = ret->n_nodes > t->ask->max ? t->ask->max : t->ask->min;
+		sn_placement_done(ret);
+		rc = run(t, &request, true, ret, err);
+		if (rc == -EINVAL)
+			rc = -ENOSPC;
+	}
+	return rc;
 }
 
 /* n nodes, which all have their share, or else any n: with `share` false the

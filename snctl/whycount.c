@@ -88,6 +88,8 @@ static void count_exact(const struct live *live, const struct why_ask *ask,
 	struct why_ask some = *ask;
 
 	some.request.exact_nodes = 0;
+	some.min = 0;
+	some.max = UINT32_MAX;
 	while (low < high) {
 		/* Mostly all of them do. */
 		uint32_t a = high == w->atoms ? high : low + (high - low + 1) / 2;
@@ -193,6 +195,8 @@ static bool fits_dp(const struct live *live, const struct why_state *state,
 	if (sn_layout_set_dp(&spec.layout, dp, NULL))
 		return false;
 	sn_place_request_init(&ask.request, &spec);
+	ask.min = 0;
+	ask.max = UINT32_MAX;
 	ask.request.whole_nodes = ask.whole;
 	if (ask.whole) {
 		if (!live->most_cards || spec.layout.world % live->most_cards)

@@ -156,7 +156,7 @@ static int find_free(const struct live *live, struct why_when when,
 			.cpus = live->node[n].cpus_free, .weight = from[n].weight,
 			.flags = from[n].flags & ~SN_NODE_ABSENT,
 			.memory = live->node[n].info ? memory_free(live->node[n].info) : 0,
-			.idle = !jobs[n],
+			.idle = !jobs[n] && !live->node[n].taken,
 			.out = from[n].flags & SN_NODE_ABSENT ? WHY_DOWN : WHY_IN,
 		};
 	for (uint32_t j = 0; !rc && j < live->n_jobs; j++)
