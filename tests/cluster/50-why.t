@@ -73,6 +73,7 @@ like "one is excluded" "$TEXT" '^c .* 1 excluded'
 what "-w where there is none" no -w n001 --parallel=tp=8,dp=2
 what "partition right has 20 cards" no -p right --parallel=tp=4,ep=24,etp=1,dp=6
 what "and 20 fit" yes -p right --parallel=tp=4,ep=20,etp=1,dp=5
+what "a range of nodes" yes -N4-6 --parallel=tp=4,dp=8
 what "one of two partitions" yes -p right,main --parallel=tp=8,ep=32,etp=1,dp=4
 
 # The pool.
@@ -131,6 +132,6 @@ scancel "$het"
 het=$(submit --hold --time=10 -N5 --exclusive : -N4 --exclusive "$TESTS/held.sh")
 like "smaller ones do" "$(snctl why "$het")" 'All components together: they fit'
 scontrol release "$het"
-ok "and start" await "$het" RUNNING
+ok "and start" until_true 60 eval '[ "$(state_of "$het" | uniq -c | tr -s " ")" = " 2 RUNNING" ]'
 vacate "$het" "$first" "$second"
 finish
