@@ -89,7 +89,8 @@ typedef sn_conf_read_fn sn_topo_read_fn;
  *
  * file is the name that errors begin with, as in
  *	topology.conf:12: Nodes=n[001-009]: n003 is already in supernode sn01 …
- * read may be NULL: then Include is refused. Text may hold any bytes; binary
+ * read may be NULL: then Include is refused. A supernode.conf that is included
+ * is not read, as policy.h's parser does that. Text may hold any bytes; binary
  * content, lines over SN_TOPO_LINE_MAX and nested includes over 8 deep are
  * refused.
  *

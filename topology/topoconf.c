@@ -278,16 +278,42 @@ static int build(struct sn_build *b, const char *file)
 	return rc;
 }
 
+/* How to read the rest, past supernode.conf. */
+struct rest {
+	sn_topo_read_fn read;
+	void *ctx;
+};
+
+/*
+ * Slurm's configless mode sends its own files and what they include, so a site
+ * includes supernode.conf here to have it sent. It has other keys, and is read
+ * apart.
+ */
+static int read_rest(void *ctx, const char *path, const char *from,
+		     char **ret_text, size_t *ret_len, struct sn_err *err)
+{
+	const struct rest *rest = ctx;
+	const char *slash = strrchr(path, '/');
+
+	if (strcmp(slash ? slash + 1 : path, "supernode.conf"))
+		return rest->read(rest->ctx, path, from, ret_text, ret_len, err);
+	*ret_text = strdup("");
+	*ret_len = 0;
+	return *ret_text ? 0 : sn_err_set(err, -ENOMEM, "out of memory");
+}
+
 int sn_topo_parse(const char *text, size_t len, const char *file,
 		  sn_topo_read_fn read, void *ctx, struct sn_topo **ret,
 		  struct sn_err *err)
 {
 	struct sn_decls decls = { .decl = NULL };
 	struct sn_build b = { .decls = &decls, .err = err };
+	struct rest rest = { .read = read, .ctx = ctx };
 	size_t i;
 	int rc;
 
-	rc = sn_conf_parse(text, len, file, read, ctx, read_line, &decls, err);
+	rc = sn_conf_parse(text, len, file, read ? read_rest : NULL, &rest,
+			   read_line, &decls, err);
 	if (!rc)
 		rc = build(&b, file);
 	if (!rc) {

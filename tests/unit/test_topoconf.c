@@ -187,6 +187,11 @@ static void includes(void **state)
 	assert_string_equal(t->supernode[2].name, "s3");
 	assert_string_equal(t->supernode[3].name, "s4");
 	sn_topo_destroy(t);
+	/* Included only to be sent along: never asked for. */
+	t = parsed_with("Include supernode.conf\nInclude /etc/slurm/supernode.conf\nSupernodeName=s1 Nodes=n1\n",
+			(const struct file[]){ { NULL, NULL } });
+	assert_int_equal(t->n_supernodes, 1);
+	sn_topo_destroy(t);
 }
 
 /* Refused with a sentence that holds both texts. */
