@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "topology/place_internal.h"
+#include "topology/text.h"
 
 #define LISTED 3 /* supernodes that are named */
 
@@ -18,6 +19,7 @@ struct tally {
 	uint32_t absent, late, held, partly; /* nodes that do not serve */
 	uint64_t too_small; /* cards in nodes that hold no whole block more */
 	uint32_t pool_short, spares_short; /* supernodes that could hold more */
+	uint32_t richest; /* of pool_short, the one with the most pool free */
 	uint32_t best[LISTED], n_best; /* supernodes, most room first */
 };
 
@@ -98,6 +100,18 @@ static void count_node(const struct pl *p, struct tally *t, uint32_t i)
 		t->too_small += n - pl_blocks(p, i) * p->req->node_block;
 }
 
+static uint64_t pool_free(const struct pl *p, uint32_t s)
+{
+	return p->state->supernode ? p->state->supernode[s].pool_free :
+				     UINT64_MAX;
+}
+
+static void count_pool_short(const struct pl *p, struct tally *t, uint32_t s)
+{
+	if (!t->pool_short++ || pool_free(p, s) > pool_free(p, t->richest))
+		t->richest = s;
+}
+
 static void count(const struct pl *p, struct tally *t)
 {
 	*t = (struct tally){ 0 };
@@ -113,7 +127,7 @@ static void count(const struct pl *p, struct tally *t)
 		if (sn->cap < p->atoms && sn->cap < blocks / p->per_atom) {
 			if (sn->pool_atoms <= sn->cap ||
 			    sn->q_max < sn->n_items)
-				t->pool_short++;
+				count_pool_short(p, t, s);
 			else if (p->req->spares)
 				t->spares_short++;
 		}
@@ -121,6 +135,28 @@ static void count(const struct pl *p, struct tally *t)
 	}
 	for (uint32_t i = 0; i < p->topo->n_nodes; i++)
 		count_node(p, t, i);
+}
+
+/* The bandwidth may be what is short: then the size is no help. */
+static void say_pool(const struct pl *p, const struct tally *t,
+		     struct text *out)
+{
+	static const char *const per[] = {
+		[SN_POOL_TOTAL] = " in all", [SN_POOL_SUPERNODE] = "/supernode",
+		[SN_POOL_NODE] = "/node", [SN_POOL_CARD] = "/card",
+	};
+	const struct sn_pool *pool = &p->req->pool;
+	uint64_t most = pool_free(p, t->richest);
+	char want[32], have[32];
+
+	add(out, "the memory pool is short in %u supernode%s", t->pool_short,
+	    s_of(t->pool_short));
+	if (pool->per == SN_POOL_NAMED || !pool->size || most == UINT64_MAX)
+		return;
+	sn_format_size(pool->size, want, sizeof(want));
+	sn_format_size(most, have, sizeof(have));
+	add(out, " (%s%s is wanted; the most they have free is %s, %s)", want,
+	    per[pool->per], have, p->topo->supernode[t->richest].name);
 }
 
 static void say_obstacles(const struct pl *p, const struct tally *t,
@@ -156,8 +192,8 @@ static void say_obstacles(const struct pl *p, const struct tally *t,
 		sep = ", ";
 	}
 	if (t->pool_short) {
-		add(out, "%sthe memory pool is short in %u supernode%s", sep,
-		    t->pool_short, s_of(t->pool_short));
+		add(out, "%s", sep);
+		say_pool(p, t, out);
 		sep = ", ";
 	}
 	if (t->spares_short)
