@@ -35,11 +35,18 @@ cat >slurm/slurm.conf <<'EOF'
 # comment
 ClusterName=c
 TopologyPlugin=topology/supernode
+SelectType=select/supernode
+JobSubmitPlugins=supernode
+GresTypes=npu
 NodeName=DEFAULT CPUs=4
 NodeName=n[001-400] Gres=npu:8
 Include more.conf
 EOF
 echo 'NodeName=n[401-784] Gres=npu:8' >slurm/more.conf
+echo 'required spank_supernode.so' >slurm/plugstack.conf
+for i in 0 1 2 3 4 5 6 7; do
+	echo "Name=npu File=/dev/davinci$i"
+done >slurm/gres.conf
 run check --config slurm/topology.conf
 [ "$status" -eq 0 ] && ! grep -q warning out
 ok "a slurm.conf with the same nodes" || show

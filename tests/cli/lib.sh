@@ -35,8 +35,8 @@ run() {
 
 show() { # why a test failed
 	echo "# status $status"
-	head -c 400 out | sed 's/^/# out: /'
-	head -c 1500 err | sed 's/^/# err: /'
+	head -c 400 out | sed 's/^/# out: /'; echo
+	head -c 1500 err | sed 's/^/# err: /'; echo
 }
 
 # says NAME TEXT ARGS…: done, and TEXT is a whole line of the output.
