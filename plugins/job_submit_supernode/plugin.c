@@ -209,5 +209,8 @@ extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 	    !spec.has_parallel)
 		return SLURM_SUCCESS;
 	rc = update_request(job_desc, job_ptr, api, &spec, &err);
+	/* Without accounting, slurmctld takes a change of partition for failed
+	 * if errno, which it has not set, happens not to be 0. */
+	errno = 0;
 	return rc ? refuse(rc, &err, err_msg) : SLURM_SUCCESS;
 }

@@ -188,8 +188,12 @@ static bool did_fit(const topology_eval_t *topo_eval)
 {
 	const job_record_t *job_ptr = topo_eval->job_ptr;
 
+	/* The times are whole seconds, so a job may have been looked at in the
+	 * second it came; then it has a reason to wait. */
 	return plain_mode() == SELECT_MODE_TEST_ONLY &&
-	       job_ptr->last_sched_eval > job_ptr->details->submit_time;
+	       (job_ptr->last_sched_eval > job_ptr->details->submit_time ||
+		job_ptr->state_reason == WAIT_RESOURCES ||
+		job_ptr->state_reason == WAIT_PRIORITY);
 }
 
 int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
