@@ -81,12 +81,13 @@ stop_child()
 	[ -z "$SN_CHILD" ] || kill -TERM -- "-$SN_CHILD" 2>/dev/null
 }
 
-# What a run that was killed hard left working, recognised by its log's name.
+# What a run that was killed hard left working, recognised by its log's name. Not
+# the caller itself, should it have been given the log that its own caller writes.
 end_orphan()
 {
 	local pid
 
-	pid=$(pid_of "$1.pid") && kill -KILL -- "-$pid" 2>/dev/null
+	pid=$(pid_of "$1.pid") && [ "$pid" != "$BASHPID" ] && kill -KILL -- "-$pid" 2>/dev/null
 	rm -f "$1.pid"
 }
 

@@ -17,7 +17,7 @@ suite_autogen()
 	autogen_needed "$1" || return 0
 	[ -f "$1/configure.ac" ] && [ -w "$1" ] || die "cannot write to $1, where configure is to be made"
 	say "suite: autogen.sh"
-	quietly "$2/autogen.log" "suite: autogen.sh" "$1/autogen.sh" || die "autogen.sh failed; see $2/autogen.log"
+	quietly "$2/autoreconf.log" "suite: autogen.sh" "$1/autogen.sh" || die "autogen.sh failed; see $2/autoreconf.log"
 	touch "$1/Makefile.in"
 }
 

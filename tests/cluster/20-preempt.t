@@ -138,9 +138,11 @@ hold hard n003 1
 for nodes in n004,n007,n010 n005,n008,n011 n006,n009,n012; do hold low "$nodes" 8; done
 all_run
 id=$(submit_held -p high --parallel=$EP32)
-is_tried() # by both schedulers: backfill comes last
+# By both schedulers. The main one gives the reason and may come seconds after a
+# submission (batch_sched_delay), behind a first backfill; backfill comes again.
+is_tried()
 {
-	scontrol -o show job "$id" | grep -q 'Scheduler=Backfill'
+	[ "$(reason_of "$id")" != None ] && scontrol -o show job "$id" | grep -q 'Scheduler=Backfill'
 }
 ok "in vain: it is tried" until_true 60 is_tried
 like "in vain: it waits" "$(state_of "$id") $(reason_of "$id") $(scontrol -o show job "$id" | grep -o ' Priority=[0-9]*')" '^PENDING (Resources|Priority) +Priority=[1-9]'

@@ -90,7 +90,8 @@ checked "a shell that salloc starts" $layout shell.txt
 # With LaunchParameters=use_interactive_step the shell runs on the first node.
 sed -i '$a LaunchParameters=use_interactive_step' "$CL_DIR/etc/slurm.conf"
 ok "reconfigure" scontrol reconfigure
-until_true 20 ctld_answers
+# Also the slurmds start anew, and not all at once.
+ok "steps start again" until_true 60 srun -Q -N8 -n8 --immediate=20 true
 salloc -Q --parallel=$layout <shell.in >inter.txt 2>&1
 checked "srun in an interactive step" $layout inter.txt
 
