@@ -12,15 +12,22 @@
 #include <strings.h>
 
 #include "topology/policy.h"
+#include "topology/text.h"
 
 const struct sn_policy_key sn_policy_keys[] = {
 	{ "CardGres", SN_POLICY_NAME, offsetof(struct sn_policy, card_gres),
-	  0, 0, "npu",
+	  0, 0, NULL, "npu",
 	  "the generic resource that one card is, as in slurm.conf's GresTypes: npu, gpu" },
 	{ "SmallJobCards", SN_POLICY_UINT,
-	  offsetof(struct sn_policy, small_job_cards), 0, 1u << 24, "0",
+	  offsetof(struct sn_policy, small_job_cards), 0, 1u << 24, NULL, "0",
 	  "jobs that take at most this many cards are small; 0: none is" },
-	{ NULL, SN_POLICY_UINT, 0, 0, 0, NULL, NULL },
+	{ "Vendor", SN_POLICY_CHOICE, offsetof(struct sn_policy, vendor),
+	  0, 0, "auto|ascend|nvidia|none", "auto",
+	  "whose variables tasks get; auto: ascend for npu, nvidia for gpu" },
+	{ "JobDir", SN_POLICY_TEXT, offsetof(struct sn_policy, job_dir),
+	  0, 0, NULL, "%h/.supernode/%j",
+	  "where a job's files go: %j is its id, %u the user, %h the home directory" },
+	{ NULL, SN_POLICY_UINT, 0, 0, 0, NULL, NULL, NULL },
 };
 
 /* A value may stand in a sentence only as far as a line reaches. */
@@ -120,13 +127,80 @@ static int set_uint(const struct place *at, const struct sn_policy_key *key,
 	return 0;
 }
 
+static int set_text(const struct place *at, const struct sn_policy_key *key,
+		    const char *value, size_t len, struct sn_policy *policy,
+		    struct sn_err *err)
+{
+	char *to = (char *)policy + key->offset;
+
+	if (len >= SN_POLICY_TEXT_MAX)
+		return sn_err_set(err, -EINVAL,
+				  "%s:%u: %s: the value has %zu characters, of %d allowed; put it into a script or file and name that",
+				  at->file, at->line, key->name, len,
+				  SN_POLICY_TEXT_MAX - 1);
+	memcpy(to, value, len);
+	to[len] = '\0';
+	return 0;
+}
+
+static int set_choice(const struct place *at, const struct sn_policy_key *key,
+		      const char *value, size_t len, struct sn_policy *policy,
+		      struct sn_err *err)
+{
+	const char *word = key->choices;
+	uint32_t n = 0;
+
+	for (;;) {
+		size_t size = strcspn(word, "|");
+
+		if (size == len && !strncasecmp(word, value, len)) {
+			memcpy((char *)policy + key->offset, &n, sizeof(n));
+			return 0;
+		}
+		if (!word[size])
+			break;
+		word += size + 1;
+		n++;
+	}
+	return sn_err_set(err, -EINVAL, "%s:%u: %s=%.*s: want one of %s",
+			  at->file, at->line, key->name,
+			  (int)(len < SHOWN ? len : SHOWN), value,
+			  key->choices);
+}
+
+static int set_size(const struct place *at, const struct sn_policy_key *key,
+		    const char *value, size_t len, struct sn_policy *policy,
+		    struct sn_err *err)
+{
+	char text[SHOWN];
+	struct sn_err why;
+	uint64_t bytes;
+
+	snprintf(text, sizeof(text), "%.*s", (int)len, value);
+	if (len >= sizeof(text) || sn_parse_size(text, &bytes, &why))
+		return sn_err_set(err, -EINVAL,
+				  "%s:%u: %s=%s: want a size in bytes, with K, M, G or T for powers of 1024, such as 16G",
+				  at->file, at->line, key->name, text);
+	memcpy((char *)policy + key->offset, &bytes, sizeof(bytes));
+	return 0;
+}
+
 static int set_value(const struct place *at, const struct sn_policy_key *key,
 		     const char *value, size_t len, struct sn_policy *policy,
 		     struct sn_err *err)
 {
-	if (key->type == SN_POLICY_NAME)
+	switch (key->type) {
+	case SN_POLICY_NAME:
 		return set_name(at, key, value, len, policy, err);
-	return set_uint(at, key, value, len, policy, err);
+	case SN_POLICY_TEXT:
+		return set_text(at, key, value, len, policy, err);
+	case SN_POLICY_CHOICE:
+		return set_choice(at, key, value, len, policy, err);
+	case SN_POLICY_SIZE:
+		return set_size(at, key, value, len, policy, err);
+	default:
+		return set_uint(at, key, value, len, policy, err);
+	}
 }
 
 void sn_policy_init(struct sn_policy *policy)
@@ -140,9 +214,50 @@ void sn_policy_init(struct sn_policy *policy)
 			  NULL);
 }
 
+enum sn_vendor sn_policy_vendor(const struct sn_policy *policy)
+{
+	if (policy->vendor != SN_VENDOR_AUTO)
+		return policy->vendor;
+	if (!strcmp(policy->card_gres, "npu"))
+		return SN_VENDOR_ASCEND;
+	return strcmp(policy->card_gres, "gpu") ? SN_VENDOR_NONE :
+		SN_VENDOR_NVIDIA;
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* A word, or what stands between double quotes; *ret_next is behind it. */
+static int take_value(const struct place *at, const struct sn_policy_key *key,
+		      const char *p, const char *end, const char **ret_value,
+		      size_t *ret_len, const char **ret_next,
+		      struct sn_err *err)
+{
+	const char *close;
+
+	*ret_value = p;
+	if (p < end && *p == '"') {
+		p++;
+		close = memchr(p, '"', (size_t)(end - p));
+		if (!close || (close + 1 < end && !is_blank(close[1]) &&
+			       close[1] != '#'))
+			return sn_err_set(err, -EINVAL,
+					  "%s:%u: %s: %s",
+					  at->file, at->line, key->name,
+					  close ? "something stands right behind the closing quote; put a blank between" :
+					  "the opening quote has no closing one on this line");
+		*ret_value = p;
+		*ret_len = (size_t)(close - p);
+		*ret_next = close + 1;
+		return 0;
+	}
+	while (p < end && !is_blank(*p) && *p != '#')
+		p++;
+	*ret_len = (size_t)(p - *ret_value);
+	*ret_next = p;
+	return 0;
 }
 
 static int parse_line(const struct place *at, const char *p, const char *end,
@@ -150,7 +265,7 @@ static int parse_line(const struct place *at, const char *p, const char *end,
 {
 	while (p < end) {
 		const struct sn_policy_key *key;
-		const char *word, *value;
+		const char *word, *value = p, *next = p;
 		size_t len;
 		int rc;
 
@@ -174,11 +289,12 @@ static int parse_line(const struct place *at, const char *p, const char *end,
 					  "%s:%u: %s is given twice; keep one",
 					  at->file, at->line, key->name);
 		seen[key - sn_policy_keys] = true;
-		for (value = ++p; p < end && !is_blank(*p) && *p != '#';)
-			p++;
-		rc = set_value(at, key, value, (size_t)(p - value), policy, err);
+		rc = take_value(at, key, p + 1, end, &value, &len, &next, err);
+		if (!rc)
+			rc = set_value(at, key, value, len, policy, err);
 		if (rc)
 			return rc;
+		p = next;
 	}
 	return 0;
 }

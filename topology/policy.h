@@ -3,7 +3,8 @@
  * policy.h - supernode.conf: what a site decides, apart from what it has.
  *
  * Slurm's own style: Key=Value, several on a line, any case of keys, "#" to
- * the end of a line is a comment. One table (sn_policy_keys) drives parsing,
+ * the end of a line is a comment. A value with blanks or "#" stands in double
+ * quotes. One table (sn_policy_keys) drives parsing,
  * the defaults, the sentences about unknown keys and the documentation. Every
  * key has a default, so an empty or missing file is a whole policy.
  */
@@ -16,23 +17,43 @@
 #include "topology/err.h"
 
 #define SN_POLICY_NAME_MAX 32
+#define SN_POLICY_TEXT_MAX 512 /* with the NUL */
 
 struct sn_policy {
 	char card_gres[SN_POLICY_NAME_MAX]; /* the gres that a card is: "npu" */
 	uint32_t small_job_cards; /* jobs up to this many cards are small; 0: none is */
+	uint32_t vendor; /* enum sn_vendor; sn_policy_vendor() resolves auto */
+	char job_dir[SN_POLICY_TEXT_MAX]; /* pattern of $SUPERNODE_JOB_DIR */
 };
 
-enum sn_policy_type { SN_POLICY_NAME, SN_POLICY_UINT };
+enum sn_vendor { SN_VENDOR_AUTO, SN_VENDOR_ASCEND, SN_VENDOR_NVIDIA, SN_VENDOR_NONE };
+
+/*
+ * What a key's field in struct sn_policy is:
+ *	NAME	char[SN_POLICY_NAME_MAX]: letters, digits, "_", "-", never empty
+ *	TEXT	char[SN_POLICY_TEXT_MAX]: anything on one line, also empty
+ *	CHOICE	uint32_t: the number of the word in "choices", counted from 0
+ *	UINT	uint32_t in [min, max]
+ *	SIZE	uint64_t: bytes, as in text.h
+ */
+enum sn_policy_type {
+	SN_POLICY_NAME, SN_POLICY_TEXT, SN_POLICY_CHOICE, SN_POLICY_UINT,
+	SN_POLICY_SIZE
+};
 
 struct sn_policy_key {
 	const char *name;
 	enum sn_policy_type type;
 	size_t offset; /* in struct sn_policy */
-	uint64_t min, max; /* SN_POLICY_UINT */
+	uint64_t min, max; /* UINT */
+	const char *choices; /* CHOICE: "no|yes" */
 	const char *preset; /* the default, as it would be written */
 	const char *help;
 };
 extern const struct sn_policy_key sn_policy_keys[]; /* ends with name NULL */
+
+/* The vendor whose variables tasks get: as configured, or by the gres's name. */
+enum sn_vendor sn_policy_vendor(const struct sn_policy *policy);
 
 /* Every key at its default. */
 void sn_policy_init(struct sn_policy *policy);

@@ -76,9 +76,30 @@ static void bad_values_are_refused_and_nothing_is_changed(void **state)
 	assert_int_equal(sn_policy_parse("a\0b", 3, "f", &policy, &err), -EINVAL);
 }
 
+static void test_types(void **state)
+{
+	struct sn_policy policy;
+	struct sn_err err;
+
+	(void)state;
+	assert_int_equal(parse("Vendor=Nvidia JobDir=\"/a b/#%j\" # not \"\n", &policy, &err), 0);
+	assert_int_equal(policy.vendor, SN_VENDOR_NVIDIA);
+	assert_string_equal(policy.job_dir, "/a b/#%j");
+	assert_int_equal(parse("JobDir= CardGres=gpu", &policy, &err), 0);
+	assert_string_equal(policy.job_dir, "");
+	assert_int_equal(sn_policy_vendor(&policy), SN_VENDOR_NVIDIA);
+	assert_int_equal(parse("\nVendor=amd", &policy, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "supernode.conf:2: Vendor=amd: want one of auto|ascend"));
+	assert_int_equal(parse("Vendor=", &policy, &err), -EINVAL);
+	assert_int_equal(parse("JobDir=\"/a\nSmallJobCards=1", &policy, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "supernode.conf:1: JobDir: the opening quote"));
+	assert_int_equal(parse("JobDir=\"/a\"b", &policy, &err), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_types),
 		cmocka_unit_test(an_empty_file_is_the_defaults),
 		cmocka_unit_test(keys_of_any_case_comments_and_several_on_a_line),
 		cmocka_unit_test(a_slip_is_named_with_its_line_and_the_nearest_key),
