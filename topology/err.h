@@ -21,7 +21,8 @@ struct sn_err {
 
 /* Format into err (unless NULL) and return code, so that a failure is a line:
  *	return sn_err_set(err, -EINVAL, "tp=%u does not divide %u", tp, n);
- * Control characters that came with user text are replaced by '?'. */
+ * Control characters and bytes that are no UTF-8, which came with user text, are
+ * replaced by '?'. */
 int sn_err_set(struct sn_err *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -30,6 +30,14 @@ static void control_characters_never_reach_a_terminal(void **state)
 	(void)state;
 	sn_err_set(&err, -1, "%s", "a\033[31mb\nc\x7f");
 	assert_string_equal(err.text, "a?[31mb?c?");
+	/* CSI as a single character, in Latin-1 and in UTF-8 */
+	sn_err_set(&err, -1, "%s", "a\x9b" "1mb\xc2\x9b" "2m");
+	assert_string_equal(err.text, "a?1mb??2m");
+	/* cut short, overlong, a surrogate, beyond Unicode */
+	sn_err_set(&err, -1, "%s", "\xe4\xb8|\xc0\x80|\xed\xa0\x80|\xf4\x90\x80\x80");
+	assert_string_equal(err.text, "??|??|???|????");
+	sn_err_set(&err, -1, "%s", "\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80");
+	assert_string_equal(err.text, "\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80");
 }
 
 static void long_text_is_cut_at_a_whole_character(void **state)
