@@ -104,7 +104,10 @@ class Driver:
             words = re.sub(r"[0-9]+", "N", text.strip().replace("\n", " "))
             self.refusals[words[:150]] += 1
             # What a reservation's nodes cannot hold is Slurm's to refuse.
-            if not extra and not re.search(r"never fit|contradicts|does not go|go with", text):
+            ours = r"never fit|contradicts|does not go|go with"
+            if job.get("too_big"):
+                ours += "|Requested node configuration is not available"
+            if not extra and not re.search(ours, text):
                 self.say("refused without a reason of ours: sbatch %s: %s" % (" ".join(job["args"]), text.strip()))
             return None
         self.jobs[int(last)] = job

@@ -147,14 +147,20 @@ class Generator:
             job["exclusive"] = True
             job["args"] += ["--exclusive"]
         dice = rng.random()
+        cpus = 1
         if dice < 0.15:
-            job["args"] += ["-c", str(rng.choice([2, 4, 8]))]
+            cpus = rng.choice([2, 4, 8])
+            job["args"] += ["-c", str(cpus)]
         elif dice < 0.25:
             job["args"] += ["--mem=%d" % rng.choice([100, 1000, 2000])]
         elif dice < 0.3 and "tasks" in job and "nodes" not in job:
             job["args"] += ["--ntasks-per-node=%d" % rng.randint(2, 8)]
         if rng.random() < 0.05:
             job["args"] += ["--contiguous"]
+        if "nodes" in job:
+            # Slurm refuses what that many nodes do not have.
+            most = job["nodes"][1]
+            job["too_big"] = job.get("cards", 0) > most * CARDS or job.get("tasks", 0) * cpus > most * CPUS
         return self.common(job)
 
     def array(self):
