@@ -15,6 +15,8 @@
 #include "snctl/picture.h"
 #include "snctl/readfile.h"
 #include "topology/hostlist.h"
+#include "topology/jobcomment.h"
+#include "topology/poolshare.h"
 #include "topology/text.h"
 
 /* slurm_init() ends the process where there is no configuration, with status
@@ -209,38 +211,7 @@ static int read_nodes(struct live *live, struct sn_err *err)
 bool live_jobspec(const slurm_job_info_t *info, uint32_t cards,
 		  struct sn_jobspec *ret)
 {
-	static const char mark[] = "supernode:";
-	struct sn_jobspec_text text = { 0 };
-	const struct { const char *key; const char **value; } keys[] = {
-		{ "parallel", &text.parallel }, { "pool", &text.pool },
-		{ "spares", &text.spares }, { "elastic", &text.elastic },
-		{ "role", &text.role }, { "service", &text.service },
-	};
-	const char *at = info->admin_comment ?
-		strstr(info->admin_comment, mark) : NULL;
-	char *copy, *save = NULL;
-	bool found;
-
-	if (!at)
-		return false;
-	copy = strdup(at + sizeof(mark) - 1);
-	if (!copy)
-		return false;
-	copy[strcspn(copy, " \t\n")] = '\0';
-	for (char *item = strtok_r(copy, ";", &save); item;
-	     item = strtok_r(NULL, ";", &save)) {
-		char *equal = strchr(item, '=');
-
-		if (!equal)
-			continue;
-		*equal = '\0';
-		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-			if (!strcmp(item, keys[i].key))
-				*keys[i].value = equal + 1;
-	}
-	found = !sn_jobspec_parse(&text, cards, ret, NULL);
-	free(copy);
-	return found;
+	return !sn_jobcomment_read(info->admin_comment, cards, ret, NULL);
 }
 
 static int read_cards(const struct live *live, struct live_job *job, struct sn_err *err)
@@ -419,38 +390,22 @@ void live_pool_use(const struct live *live, const struct live_job *job,
 		   uint32_t s, uint64_t *ret_bytes, uint64_t *ret_bandwidth)
 {
 	const struct sn_pool *pool = &job->spec.pool;
-	uint64_t cards = 0, nodes = 0, times = 0, of = 1;
+	uint32_t cards = 0, nodes = 0, world;
 
 	*ret_bytes = *ret_bandwidth = 0;
-	if (!job->has_spec || !job->running || pool->per == SN_POOL_NONE ||
-	    pool->per == SN_POOL_NAMED)
+	if (!job->has_spec || !job->running)
 		return;
+	world = job->spec.has_parallel ? job->spec.layout.world : job->cards;
 	for (uint32_t i = 0; i < job->n_nodes; i++) {
 		if (live->topo->node[job->node[i]].supernode != s)
 			continue;
 		nodes++;
-		cards += (uint64_t)__builtin_popcountll(job->node_cards[i]);
+		cards += (uint32_t)__builtin_popcountll(job->node_cards[i]);
 	}
-	switch (pool->per) {
-	case SN_POOL_TOTAL:
-		times = cards;
-		of = job->cards ? job->cards : 1;
-		break;
-	case SN_POOL_SUPERNODE:
-		times = nodes ? 1 : 0;
-		break;
-	case SN_POOL_NODE:
-		times = nodes;
-		break;
-	case SN_POOL_CARD:
-		times = cards;
-		break;
-	case SN_POOL_NONE:
-	case SN_POOL_NAMED:
-		return;
-	}
-	*ret_bytes = (uint64_t)(((__uint128_t)pool->size * times + of - 1) / of);
-	*ret_bandwidth = (uint64_t)(((__uint128_t)pool->bandwidth * times + of - 1) / of);
+	*ret_bytes = sn_poolshare_supernode(pool->per, pool->size, cards,
+					    nodes, world);
+	*ret_bandwidth = sn_poolshare_supernode(pool->per, pool->bandwidth,
+						cards, nodes, world);
 }
 
 int live_state(const struct live *live, struct sn_place_node **ret_node,

@@ -13,6 +13,7 @@
 #include "plugins/common/jobopts.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/pool.h"
+#include "topology/poolshare.h"
 
 /* Only slurmctld has it; the plugin is loaded elsewhere too. */
 #pragma weak job_list
@@ -52,24 +53,6 @@ static bool is_gone_from(const struct taking *t, int i,
 	       !bit_super_set(js->gres_bit_alloc[n], ns->gres_bit_alloc);
 }
 
-static uint64_t share(uint64_t size, enum sn_pool_per per, uint32_t ranks,
-		      uint32_t nodes, uint32_t world)
-{
-	switch (per) {
-	case SN_POOL_TOTAL:
-		return (uint64_t)(((unsigned __int128)size * ranks + world - 1) /
-				  world);
-	case SN_POOL_SUPERNODE:
-		return ranks ? size : 0;
-	case SN_POOL_NODE:
-		return size * nodes;
-	case SN_POOL_CARD:
-		return size * ranks;
-	default:
-		return 0;
-	}
-}
-
 static void take(uint64_t *from, uint64_t what)
 {
 	if (*from != UINT64_MAX)
@@ -79,20 +62,16 @@ static void take(uint64_t *from, uint64_t what)
 static void take_job(struct taking *t, const struct sn_jobspec *spec)
 {
 	const struct sn_topo *topo = model_topo();
-	uint64_t world = 0;
-	uint32_t s;
+	uint32_t world = spec->layout.world, s;
 
-	for (s = 0; s < topo->n_supernodes; s++)
-		world += t->ranks[s];
-	for (s = 0; world && s < topo->n_supernodes; s++) {
-		if (!t->ranks[s])
-			continue;
+	for (s = 0; s < topo->n_supernodes; s++) {
 		take(&t->offer->supernode[s].pool_free,
-		     share(spec->pool.size, spec->pool.per, t->ranks[s],
-			   t->nodes[s], (uint32_t)world));
+		     sn_poolshare_supernode(spec->pool.per, spec->pool.size,
+					    t->ranks[s], t->nodes[s], world));
 		take(&t->offer->supernode[s].bandwidth_free,
-		     share(spec->pool.bandwidth, spec->pool.per, t->ranks[s],
-			   t->nodes[s], (uint32_t)world));
+		     sn_poolshare_supernode(spec->pool.per,
+					    spec->pool.bandwidth, t->ranks[s],
+					    t->nodes[s], world));
 	}
 }
 
@@ -114,7 +93,8 @@ static int take_one(void *x, void *arg)
 		return 0;
 	if (!sn_jobopts_find(job_ptr->spank_job_env,
 			     job_ptr->spank_job_env_size, &text) ||
-	    !text.pool || sn_jobspec_parse(&text, 0, &spec, NULL))
+	    !text.pool || sn_jobspec_parse(&text, 0, &spec, NULL) ||
+	    !spec.has_parallel)
 		return 0;
 	js = job_cards(job_ptr, t->card_id);
 	if (!js || !js->gres_cnt_node_alloc)

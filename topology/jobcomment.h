@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * jobcomment.h - a job's options, read back from its admin_comment.
+ *
+ * Slurm's public API shows no SPANK option. job_submit/supernode, which has
+ * checked them, writes them into the job's admin_comment,
+ *	supernode:parallel=tp=8,…;pool=4T/node;role=train
+ * which users cannot change: what stands there can be relied on by root.
+ */
+#ifndef SN_TOPOLOGY_JOBCOMMENT_H
+#define SN_TOPOLOGY_JOBCOMMENT_H
+
+#include "topology/jobspec.h"
+
+#define SN_JOBCOMMENT_MARK "supernode:"
+
+/* -ENOENT it has none of ours (comment may be NULL); -EINVAL; -ENOMEM. */
+int sn_jobcomment_read(const char *comment, uint32_t cards_per_node,
+		       struct sn_jobspec *ret, struct sn_err *err);
+
+#endif
