@@ -132,9 +132,9 @@ static void damaged_plans_are_refused(void **state)
 		{ "\"ranks\":8,\"spare", "\"ranks\":7,\"spare" },
 		{ "\"dp\":4", "\"dq\":4" }, /* not read: spec is */
 		{ "dp=4", "dp=5" },
-		{ "[\"n3\",0]", "[\"n9\",0]" },
-		{ "[\"n3\",0]", "[\"n1\",0]" },
-		{ "[\"n3\",0]", "17" },
+		{ "[\"n4\",0]", "[\"n9\",0]" },
+		{ "[\"n4\",0]", "[\"n1\",0]" },
+		{ "[\"n4\",0]", "17" },
 		{ "\"generation\":3", "\"generation\":-1" },
 		{ "\"name\":\"n1\"", "\"name\":7" },
 		{ "\"cards\":[0", "\"cards\":[-1" },
