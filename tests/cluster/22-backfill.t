@@ -5,6 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 CL_NODES=12 CL_PER=4 CL_PODS=0 CL_UNIT=0
 N=${SN_BACKFILL:-8}
+# All of a long run's jobs are looked at when the last one has started.
+CL_EXTRA="MinJobAge=86400"
 CL_TOPOLOGY=$(mktemp)
 cat >"$CL_TOPOLOGY" <<-END
 	SupernodeName=sn1 Nodes=n[001,004,007,010] PoolMemory=1T
