@@ -24,8 +24,16 @@ struct sn_policy {
 	uint32_t small_job_cards; /* jobs up to this many cards are small; 0: none is */
 	uint32_t vendor; /* enum sn_vendor; sn_policy_vendor() resolves auto */
 	char job_dir[SN_POLICY_TEXT_MAX]; /* pattern of $SUPERNODE_JOB_DIR */
+	uint32_t pool_provider; /* enum sn_pool_provider */
+	char pool_dir[SN_POLICY_TEXT_MAX]; /* where regions are mounted */
+	char pool_program[SN_POLICY_TEXT_MAX]; /* of SN_POOL_PROVIDER_PROGRAM */
+	uint32_t pool_timeout; /* seconds, of one call of it */
+	uint32_t pool_high, pool_low; /* percent of a region */
+	char card_memory_program[SN_POLICY_TEXT_MAX];
+	uint32_t card_memory_high, card_memory_low; /* percent */
 };
 
+enum sn_pool_provider { SN_POOL_PROVIDER_TMPFS, SN_POOL_PROVIDER_HUGETLBFS, SN_POOL_PROVIDER_PROGRAM, SN_POOL_PROVIDER_NONE };
 enum sn_vendor { SN_VENDOR_AUTO, SN_VENDOR_ASCEND, SN_VENDOR_NVIDIA, SN_VENDOR_NONE };
 
 /*
