@@ -45,6 +45,15 @@ static const struct {
 	{ WAIT_QOS_JOB_LIMIT, { "QOSJobLimit", "its QOS runs as many jobs as allowed", false } },
 	{ WAIT_QOS_RESOURCE_LIMIT, { "QOSResourceLimit", "its QOS uses as much as allowed", false } },
 	{ WAIT_QOS_TIME_LIMIT, { "QOSTimeLimit", "its QOS has used up its time", false } },
+	{ WAIT_QOS_GRP_GRES, { "QOSGrpGRES", "its QOS uses as many cards as allowed", false } },
+	{ WAIT_QOS_GRP_JOB, { "QOSGrpJobsLimit", "its QOS runs as many jobs as allowed", false } },
+	{ WAIT_QOS_GRP_NODE, { "QOSGrpNodeLimit", "its QOS uses as many nodes as allowed", false } },
+	{ WAIT_QOS_MAX_GRES_PER_JOB, { "QOSMaxGRESPerJob", "it wants more cards than its QOS allows a job", false } },
+	{ WAIT_QOS_MAX_GRES_PER_NODE, { "QOSMaxGRESPerNode", "it wants more cards of a node than its QOS allows", false } },
+	{ WAIT_QOS_MAX_GRES_PER_USER, { "QOSMaxGRESPerUser", "its user has as many cards as its QOS allows", false } },
+	{ WAIT_QOS_MAX_JOB_PER_USER, { "QOSMaxJobsPerUserLimit", "its user runs as many jobs as its QOS allows", false } },
+	{ WAIT_ASSOC_MAX_GRES_PER_JOB, { "AssocMaxGRESPerJob", "it wants more cards than its account allows a job", false } },
+	{ WAIT_ASSOC_MAX_JOBS, { "AssocMaxJobsLimit", "its user or account runs as many jobs as allowed", false } },
 };
 
 struct reason reason_of(const slurm_job_info_t *info)

@@ -462,6 +462,10 @@ cluster_stop()
 	done
 	# shellcheck disable=SC2086 # a list of words
 	nodes_down $names
+	# What a test has started beside them, in the order of the names.
+	for file in "$CL_DIR"/run/beside-*; do
+		end_pid "$file"
+	done
 	end_pid "$CL_DIR/run/munged"
 	network_down
 	rm -f "$CL_DIR/run/net"

@@ -198,7 +198,7 @@ static int take_chosen(struct preempt *p, const struct sn_victims *chosen)
 	return rc;
 }
 
-static int preempt_some(struct preempt *p, const struct sn_topoapi *api)
+static int preempt_kind(struct preempt *p, const struct sn_topoapi *api)
 {
 	struct sn_victims chosen = { 0 };
 	int rc = choose(p, api, &chosen);
@@ -206,6 +206,25 @@ static int preempt_some(struct preempt *p, const struct sn_topoapi *api)
 	if (!rc)
 		rc = take_chosen(p, &chosen);
 	sn_victims_done(&chosen);
+	return rc;
+}
+
+static bool is_by_qos(void)
+{
+	return !xstrcmp(slurm_conf.preempt_type, "preempt/qos");
+}
+
+static int preempt_some(struct preempt *p, const struct sn_topoapi *api)
+{
+	int rc = preempt_kind(p, api);
+
+	/* By QOS, candidates may be of both kinds. Slurm itself knows only that
+	 * of the first one, so that the job might wait for ever. */
+	if (rc && is_by_qos()) {
+		victimjobs_done(&p->jobs);
+		p->suspend = !p->suspend;
+		rc = preempt_kind(p, api);
+	}
 	return rc ? run_all(p) : SLURM_SUCCESS;
 }
 
@@ -283,7 +302,7 @@ static bool suspends_by_qos(const struct job_test *test)
 {
 	job_record_t *first = list_peek(test->candidates);
 
-	return !xstrcmp(slurm_conf.preempt_type, "preempt/qos") && first &&
+	return is_by_qos() && first &&
 		slurm_job_preempt_mode(first) == PREEMPT_MODE_SUSPEND;
 }
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Jobs that are preempted: those that leave one usable supernode, no more.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/preempt.sh"
+LOW="-p %s" HIGH="-p high"
 CL_NODES=12 CL_PER=4 CL_PODS=0 CL_UNIT=0
 CL_EXTRA="PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
@@ -10,72 +12,6 @@ PartitionName=cancel Nodes=ALL PriorityTier=1 PreemptMode=CANCEL DefMemPerCPU=10
 PartitionName=hard Nodes=ALL PriorityTier=1 PreemptMode=OFF DefMemPerCPU=10
 PartitionName=high Nodes=ALL PriorityTier=9 PreemptMode=OFF DefMemPerCPU=10"
 start_cluster
-EP32=ep=32,dp=32
-SN1=n001,n004,n007,n010 SN2=n002,n005,n008,n011 SN3=n003,n006,n009,n012
-JOBS=
-
-# hold PARTITION NODES CARDS: a job that holds so many cards of each node
-hold()
-{
-	local n=${2//[!,]/}
-
-	id=$(SN_STEP=no submit -p "$1" -w "$2" -N $((${#n} + 1)) "--gres=npu:$3" "$TESTS/held.sh")
-	JOBS="$JOBS $id"
-}
-
-none_waits()
-{
-	[ -z "$(squeue -h -t PENDING)" ]
-}
-
-all_run()
-{
-	until_true 60 none_waits || fail "all jobs run" "$(squeue)"
-}
-
-# The numbers (1, 2, …, in the order of hold) of the jobs that run no more.
-victims()
-{
-	local i=0 id running
-
-	running=$(squeue -h -t RUNNING -o %i)
-	for id in $JOBS; do
-		i=$((i + 1))
-		grep -qx "$id" <<<"$running" || printf '%s ' "$i"
-	done
-}
-
-nodes_of()
-{
-	cards_said "$1" | cut -d' ' -f1 | sort -u | tr '\n' ',' | sed 's/,$//'
-}
-
-no_jobs()
-{
-	[ -z "$(squeue -h)" ]
-}
-
-clear_all()
-{
-	scancel -u root
-	until_true 60 no_jobs || fail "the cluster is empty again" "$(squeue)"
-	JOBS=
-}
-
-# wins WHAT VICTIMS NODES ARGUMENT…
-wins()
-{
-	local what=$1 victims=$2 nodes=$3 id
-	shift 3
-
-	all_run
-	id=$(submit_held -p high "$@")
-	ok "$what: it runs" await_ranks "$id" || return
-	like "$what: the victims" "$(victims)" "^$victims\$"
-	[ -z "$nodes" ] || is "$what: in their supernode" "$(nodes_of "$id")" "$nodes"
-	case $1 in --parallel=*) ok "$what: every group whole" check_ranks "$id" "${1#--parallel=}" ;; esac
-}
-
 # One job in each supernode, each all of it.
 for nodes in $SN1 $SN2 $SN3; do hold low "$nodes" 8; done
 all_run
