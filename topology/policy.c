@@ -55,6 +55,36 @@ const struct sn_policy_key sn_policy_keys[] = {
 	{ "CardMemoryLow", SN_POLICY_UINT,
 	  offsetof(struct sn_policy, card_memory_low), 0, 99, NULL, "70",
 	  "percent of a card's memory in use at which it is advised to swap in again" },
+	{ "VisibleCards", SN_POLICY_CHOICE,
+	  offsetof(struct sn_policy, visible_cards), 0, 0, "own|node", "own",
+	  "what ASCEND_RT_VISIBLE_DEVICES names: the rank's own card, or all of the step's on the node" },
+	{ "Bind", SN_POLICY_CHOICE, offsetof(struct sn_policy, bind),
+	  0, 0, "none|locality|slices", "none",
+	  "which CPUs ranks are bound to: as Slurm left it, those near the card, even parts" },
+	{ "CardPci", SN_POLICY_PCI, offsetof(struct sn_policy, card_pci),
+	  0, 0, NULL, "",
+	  "the PCI addresses of a node's cards, in their order, for Bind=locality" },
+	{ "TaskEnv", SN_POLICY_ENV, offsetof(struct sn_policy, task_env),
+	  0, 0, NULL, "",
+	  "variables for every rank: they win over the suite's, the user's win over them" },
+	{ "SocketIfName", SN_POLICY_TEXT,
+	  offsetof(struct sn_policy, socket_ifname), 0, 0, NULL, "",
+	  "the interface for HCCL_, NCCL_ and GLOO_SOCKET_IFNAME" },
+	{ "CollectiveHints", SN_POLICY_CHOICE,
+	  offsetof(struct sn_policy, collective_hints), 0, 0, "no|yes", "no",
+	  "set HCCL_ALGO or NCCL_ALGO by the supernode's Shape" },
+	{ "HcclConnectTimeout", SN_POLICY_UINT,
+	  offsetof(struct sn_policy, hccl_connect_timeout), 0, 7200, NULL, "1800",
+	  "HCCL_CONNECT_TIMEOUT in seconds, 120 to 7200; 0: HCCL's own" },
+	{ "HcclIfBasePort", SN_POLICY_UINT,
+	  offsetof(struct sn_policy, hccl_if_base_port), 0, 65520, NULL, "0",
+	  "HCCL_IF_BASE_PORT, 1024 to 65520; 0: HCCL's own" },
+	{ "HcclIfIp", SN_POLICY_TEXT, offsetof(struct sn_policy, hccl_if_ip),
+	  0, 0, NULL, "",
+	  "the interface whose IPv4 address is HCCL_IF_IP" },
+	{ "NcclTopoFile", SN_POLICY_TEXT,
+	  offsetof(struct sn_policy, nccl_topo_file), 0, 0, NULL, "",
+	  "NCCL_TOPO_FILE" },
 	{ NULL, SN_POLICY_UINT, 0, 0, 0, NULL, NULL, NULL },
 };
 
@@ -213,6 +243,23 @@ static int set_size(const struct place *at, const struct sn_policy_key *key,
 	return 0;
 }
 
+static int set_words(const struct place *at, const struct sn_policy_key *key,
+		     const char *value, size_t len, struct sn_policy *policy,
+		     struct sn_err *err)
+{
+	const char *word = sn_policy_bad_word(key->type, value, len);
+	size_t n = word ? strcspn(word, " \t\"\r\n") : 0;
+
+	if (word)
+		return sn_err_set(err, -EINVAL, "%s:%u: %s: \"%.*s\": want %s",
+				  at->file, at->line, key->name,
+				  (int)(n < SHOWN ? n : SHOWN), word,
+				  key->type == SN_POLICY_ENV ?
+				  "NAME=VALUE, with blanks between several and none in a value, such as \"NCCL_DEBUG=WARN NCCL_IB_TC=106\"" :
+				  "PCI addresses with blanks between, such as \"0000:81:00.0 0000:82:00.0\"");
+	return set_text(at, key, value, len, policy, err);
+}
+
 static int set_value(const struct place *at, const struct sn_policy_key *key,
 		     const char *value, size_t len, struct sn_policy *policy,
 		     struct sn_err *err)
@@ -222,6 +269,9 @@ static int set_value(const struct place *at, const struct sn_policy_key *key,
 		return set_name(at, key, value, len, policy, err);
 	case SN_POLICY_TEXT:
 		return set_text(at, key, value, len, policy, err);
+	case SN_POLICY_ENV:
+	case SN_POLICY_PCI:
+		return set_words(at, key, value, len, policy, err);
 	case SN_POLICY_CHOICE:
 		return set_choice(at, key, value, len, policy, err);
 	case SN_POLICY_SIZE:

@@ -24,6 +24,16 @@ struct sn_policy {
 	uint32_t small_job_cards; /* jobs up to this many cards are small; 0: none is */
 	uint32_t vendor; /* enum sn_vendor; sn_policy_vendor() resolves auto */
 	char job_dir[SN_POLICY_TEXT_MAX]; /* pattern of $SUPERNODE_JOB_DIR */
+	uint32_t visible_cards; /* 0: the rank's own, 1: the node's */
+	uint32_t bind; /* enum sn_bind_mode of launcher/bind.h */
+	char card_pci[SN_POLICY_TEXT_MAX];
+	char task_env[SN_POLICY_TEXT_MAX];
+	char socket_ifname[SN_POLICY_TEXT_MAX];
+	uint32_t collective_hints;
+	uint32_t hccl_connect_timeout; /* s */
+	uint32_t hccl_if_base_port;
+	char hccl_if_ip[SN_POLICY_TEXT_MAX]; /* an interface */
+	char nccl_topo_file[SN_POLICY_TEXT_MAX];
 	uint32_t pool_provider; /* enum sn_pool_provider */
 	char pool_dir[SN_POLICY_TEXT_MAX]; /* where regions are mounted */
 	char pool_program[SN_POLICY_TEXT_MAX]; /* of SN_POOL_PROVIDER_PROGRAM */
@@ -43,10 +53,12 @@ enum sn_vendor { SN_VENDOR_AUTO, SN_VENDOR_ASCEND, SN_VENDOR_NVIDIA, SN_VENDOR_N
  *	CHOICE	uint32_t: the number of the word in "choices", counted from 0
  *	UINT	uint32_t in [min, max]
  *	SIZE	uint64_t: bytes, as in text.h
+ *	ENV	as TEXT: NAME=VALUE words, blanks between
+ *	PCI	as TEXT: PCI addresses, blanks between
  */
 enum sn_policy_type {
 	SN_POLICY_NAME, SN_POLICY_TEXT, SN_POLICY_CHOICE, SN_POLICY_UINT,
-	SN_POLICY_SIZE
+	SN_POLICY_SIZE, SN_POLICY_ENV, SN_POLICY_PCI
 };
 
 struct sn_policy_key {
@@ -59,6 +71,10 @@ struct sn_policy_key {
 	const char *help;
 };
 extern const struct sn_policy_key sn_policy_keys[]; /* ends with name NULL */
+
+/* The first word of an ENV or PCI value that is none, NULL: all are. */
+const char *sn_policy_bad_word(enum sn_policy_type type, const char *value,
+			       size_t len);
 
 /* The vendor whose variables tasks get: as configured, or by the gres's name. */
 enum sn_vendor sn_policy_vendor(const struct sn_policy *policy);

@@ -96,10 +96,39 @@ static void test_types(void **state)
 	assert_int_equal(parse("JobDir=\"/a\"b", &policy, &err), -EINVAL);
 }
 
+static void lists_of_words(void **state)
+{
+	const char *good[] = {
+		"TaskEnv=A=1", "TaskEnv=\"A=1  _b2=x=y,z C=\"", "TaskEnv=",
+		"CardPci=0000:81:00.0", "CardPci=\"81:00.0 10000:0a:1f.7\"",
+	};
+	const char *bad[] = {
+		"TaskEnv=A", "TaskEnv=\"A=1 B\"", "TaskEnv=1A=2", "TaskEnv==2",
+		"TaskEnv=\"A-B=1\"", "CardPci=81:00", "CardPci=0000:81:00.8",
+		"CardPci=0000:81:00.0x", "CardPci=\"0000:81:00.0 x\"",
+		"CardPci=000:81:00.0", "CardPci=0000-81-00.0",
+	};
+	struct sn_policy policy;
+	struct sn_err err;
+	size_t n;
+
+	(void)state;
+	for (n = 0; n < sizeof(good) / sizeof(good[0]); n++)
+		if (parse(good[n], &policy, &err))
+			fail_msg("%s", err.text);
+	assert_string_equal(policy.card_pci, "81:00.0 10000:0a:1f.7");
+	for (n = 0; n < sizeof(bad) / sizeof(bad[0]); n++)
+		if (parse(bad[n], &policy, &err) != -EINVAL)
+			fail_msg("%s", bad[n]);
+	assert_int_equal(parse("\nTaskEnv=\"A=1 B\"", &policy, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "supernode.conf:2: TaskEnv: \"B\": want NAME=VALUE"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_types),
+		cmocka_unit_test(lists_of_words),
 		cmocka_unit_test(an_empty_file_is_the_defaults),
 		cmocka_unit_test(keys_of_any_case_comments_and_several_on_a_line),
 		cmocka_unit_test(a_slip_is_named_with_its_line_and_the_nearest_key),
