@@ -85,6 +85,18 @@ const struct sn_policy_key sn_policy_keys[] = {
 	{ "NcclTopoFile", SN_POLICY_TEXT,
 	  offsetof(struct sn_policy, nccl_topo_file), 0, 0, NULL, "",
 	  "NCCL_TOPO_FILE" },
+	{ "RankTable", SN_POLICY_CHOICE, offsetof(struct sn_policy, rank_table),
+	  0, 0, "none|1.0|1.2|2.0", "none",
+	  "the version of the HCCL rank table that jobs get: 1.0 for A2, 1.2 for A3, 2.0 for Ascend 950" },
+	{ "Inventory", SN_POLICY_TEXT, offsetof(struct sn_policy, inventory),
+	  0, 0, NULL, "",
+	  "the file with the cards' addresses; %n in it is the node's name: one file a node" },
+	{ "InventoryProgram", SN_POLICY_TEXT,
+	  offsetof(struct sn_policy, inventory_program), 0, 0, NULL, "",
+	  "a program that prints the inventory of the node that is its argument" },
+	{ "InventoryTimeout", SN_POLICY_UINT,
+	  offsetof(struct sn_policy, inventory_timeout), 1, 3600, NULL, "20",
+	  "seconds after which InventoryProgram is killed" },
 	{ NULL, SN_POLICY_UINT, 0, 0, 0, NULL, NULL, NULL },
 };
 

@@ -41,6 +41,15 @@ struct sn_policy {
 	uint32_t pool_high, pool_low; /* percent of a region */
 	char card_memory_program[SN_POLICY_TEXT_MAX];
 	uint32_t card_memory_high, card_memory_low; /* percent */
+	uint32_t rank_table; /* enum sn_rank_table */
+	char inventory[SN_POLICY_TEXT_MAX]; /* a path, %n in it; "": none */
+	char inventory_program[SN_POLICY_TEXT_MAX]; /* a path; "": none */
+	uint32_t inventory_timeout; /* s, for one node */
+};
+
+/* In the order of RankTable's words. */
+enum sn_rank_table {
+	SN_RANK_TABLE_NONE, SN_RANK_TABLE_1_0, SN_RANK_TABLE_1_2, SN_RANK_TABLE_2_0
 };
 
 enum sn_pool_provider { SN_POOL_PROVIDER_TMPFS, SN_POOL_PROVIDER_HUGETLBFS, SN_POOL_PROVIDER_PROGRAM, SN_POOL_PROVIDER_NONE };
