@@ -124,11 +124,37 @@ static void lists_of_words(void **state)
 	assert_non_null(strstr(err.text, "supernode.conf:2: TaskEnv: \"B\": want NAME=VALUE"));
 }
 
+static void rank_table_and_inventory(void **state)
+{
+	struct sn_policy policy;
+	struct sn_err err;
+
+	(void)state;
+	assert_int_equal(parse("", &policy, &err), 0);
+	assert_int_equal(policy.rank_table, SN_RANK_TABLE_NONE);
+	assert_string_equal(policy.inventory, "");
+	assert_string_equal(policy.inventory_program, "");
+	assert_int_equal(policy.inventory_timeout, 20);
+	assert_int_equal(parse("RankTable=1.0", &policy, &err), 0);
+	assert_int_equal(policy.rank_table, SN_RANK_TABLE_1_0);
+	assert_int_equal(parse("RankTable=1.2", &policy, &err), 0);
+	assert_int_equal(policy.rank_table, SN_RANK_TABLE_1_2);
+	assert_int_equal(parse("ranktable=2.0 Inventory=/s/%n.json\nInventoryTimeout=3",
+			       &policy, &err), 0);
+	assert_int_equal(policy.rank_table, SN_RANK_TABLE_2_0);
+	assert_string_equal(policy.inventory, "/s/%n.json");
+	assert_int_equal(policy.inventory_timeout, 3);
+	assert_int_equal(parse("RankTable=1.1", &policy, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "none|1.0|1.2|2.0"));
+	assert_int_equal(parse("InventoryTimeout=0", &policy, &err), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(lists_of_words),
+		cmocka_unit_test(rank_table_and_inventory),
 		cmocka_unit_test(an_empty_file_is_the_defaults),
 		cmocka_unit_test(keys_of_any_case_comments_and_several_on_a_line),
 		cmocka_unit_test(a_slip_is_named_with_its_line_and_the_nearest_key),

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * program.h - run a site's program and take what it prints, whatever it does: it
+ * gets a time limit, its output a size limit, and when it is done with, nothing
+ * of its process group is left.
+ */
+#ifndef SN_LAUNCHER_PROGRAM_H
+#define SN_LAUNCHER_PROGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "topology/err.h"
+
+struct sn_program {
+	const char *const *argv; /* NULL-terminated; argv[0] is an absolute path */
+	const char *about; /* what it was run for, for the sentence: "n003" */
+	char *out; /* its standard output, NUL-terminated, yours to free; NULL
+		    * where rc is not 0 */
+	size_t len;
+	int rc; /* 0; -ETIME; -EFBIG; -ECHILD it failed; -ECANCELED another did;
+		 * what kept it from running */
+	struct sn_err err;
+};
+
+struct sn_program_limits {
+	uint32_t at_once; /* programs that run together */
+	uint32_t seconds; /* for each */
+	size_t bytes; /* of each's output */
+};
+
+/*
+ * Run all n of them. Standard input is /dev/null, the environment the caller's,
+ * no shell is between: this is for programs that run as the user who calls
+ * (runprog.h is for those that root runs). Returns 0, or the rc of one that
+ * failed, with its sentence; then the others are killed.
+ */
+int sn_programs_run(struct sn_program *program, uint32_t n,
+		    const struct sn_program_limits *limits, struct sn_err *err);
+void sn_programs_done(struct sn_program *program, uint32_t n); /* frees out */
+
+#endif
