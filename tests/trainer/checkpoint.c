@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * checkpoint.c - STATE_DIR/ckpt-STEP/rank-N, each written whole, and a marker
+ * beside them that rank 0 writes last. Without a marker a checkpoint is nothing.
+ */
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "snctl/readfile.h"
+#include "tests/trainer/trainer.h"
+
+#define PATH_SIZE 4096
+#define MARKER "complete"
+
+static void dir_of(const struct trainer *t, uint32_t step, char *path)
+{
+	snprintf(path, PATH_SIZE, "%s/ckpt-%08u", t->opt.state_dir, step);
+}
+
+/* A rename is on disk when its directory is. */
+static int sync_dir(const char *path)
+{
+	char dir[PATH_SIZE];
+	char *slash;
+	int fd, rc;
+
+	snprintf(dir, sizeof(dir), "%s", path);
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = '\0';
+	fd = open(slash ? dir : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	rc = fsync(fd) ? -errno : 0;
+	close(fd);
+	return rc;
+}
+
+static int write_and_sync(const char *path, const char *text)
+{
+	size_t len = strlen(text), at = 0;
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (!rc && at < len) {
+		ssize_t n = write(fd, text + at, len - at);
+
+		if (n < 0 && errno != EINTR)
+			rc = -errno;
+		else if (n > 0)
+			at += (size_t)n;
+	}
+	if (!rc && fsync(fd))
+		rc = -errno;
+	if (close(fd) && !rc)
+		rc = -errno;
+	return rc;
+}
+
+int tr_write_whole(const char *path, const char *text, struct sn_err *err)
+{
+	char temporary[PATH_SIZE + 32];
+	int rc;
+
+	/* A rank of the generation before may still be writing the same. */
+	snprintf(temporary, sizeof(temporary), "%s.%ld.tmp", path, (long)getpid());
+	rc = write_and_sync(temporary, text);
+	if (!rc && rename(temporary, path))
+		rc = -errno;
+	if (!rc)
+		rc = sync_dir(path);
+	if (!rc)
+		return 0;
+	unlink(temporary);
+	return sn_err_set(err, rc, "cannot write %s: %s", path, strerror(-rc));
+}
+
+int tr_checkpoint_write(struct trainer *t, struct sn_err *err)
+{
+	char path[PATH_SIZE], text[256];
+	size_t n;
+
+	dir_of(t, t->begun, path);
+	if (mkdir(path, 0755) && errno != EEXIST)
+		return sn_err_set(err, -errno, "cannot make %s: %s", path, strerror(errno));
+	n = strlen(path);
+	snprintf(path + n, sizeof(path) - n, "/rank-%u", t->self.rank);
+	snprintf(text, sizeof(text), "rank %u step %u state %016" PRIx64 " messages %" PRIu64 " odd %" PRIu64 "\nend\n",
+		 t->self.rank, t->begun, t->state, t->messages, t->odd);
+	return tr_write_whole(path, text, err);
+}
+
+static void marker_text(const struct trainer *t, uint32_t step, char *text,
+			size_t size)
+{
+	snprintf(text, size, "step %u world %u groups %016" PRIx64 " seed %" PRIu64 " payload %u\n",
+		 step, t->self.world, t->self.layout_sum, t->opt.seed,
+		 t->opt.payload);
+}
+
+static void remove_checkpoint(const struct trainer *t, uint32_t step)
+{
+	char path[PATH_SIZE + 300];
+	struct dirent *entry;
+	size_t n;
+	DIR *dir;
+
+	dir_of(t, step, path);
+	n = strlen(path);
+	/* The marker first: half of a checkpoint must not look whole. */
+	snprintf(path + n, sizeof(path) - n, "/%s", MARKER);
+	unlink(path);
+	path[n] = '\0';
+	dir = opendir(path);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path + n, sizeof(path) - n, "/%s", entry->d_name);
+		unlink(path);
+	}
+	if (dir)
+		closedir(dir);
+	path[n] = '\0';
+	rmdir(path);
+}
+
+static bool step_of(const char *name, uint32_t *ret)
+{
+	char end;
+
+	return sscanf(name, "ckpt-%8" SCNu32 "%c", ret, &end) == 1;
+}
+
+int tr_checkpoint_mark(struct trainer *t, uint32_t step, struct sn_err *err)
+{
+	char path[PATH_SIZE], text[256];
+	struct dirent *entry;
+	size_t n;
+	DIR *dir;
+	int rc;
+
+	dir_of(t, step, path);
+	n = strlen(path);
+	snprintf(path + n, sizeof(path) - n, "/%s", MARKER);
+	marker_text(t, step, text, sizeof(text));
+	/* The directory itself has to be on disk before its marker counts. */
+	path[n] = '\0';
+	rc = sync_dir(path);
+	path[n] = '/';
+	if (rc)
+		return sn_err_set(err, rc, "cannot sync %s: %s", t->opt.state_dir, strerror(-rc));
+	rc = tr_write_whole(path, text, err);
+	if (rc)
+		return rc;
+	/* The one before is kept, should this one be damaged. */
+	dir = opendir(t->opt.state_dir);
+	while (dir && (entry = readdir(dir))) {
+		uint32_t old;
+
+		if (step_of(entry->d_name, &old) && old < t->durable)
+			remove_checkpoint(t, old);
+	}
+	if (dir)
+		closedir(dir);
+	return 0;
+}
+
+static int check_marker(const struct trainer *t, uint32_t step, bool *ret,
+			struct sn_err *err)
+{
+	char path[PATH_SIZE], want[256];
+	char *text;
+	size_t n, len;
+	int rc;
+
+	*ret = false;
+	dir_of(t, step, path);
+	n = strlen(path);
+	snprintf(path + n, sizeof(path) - n, "/%s", MARKER);
+	if (access(path, F_OK))
+		return 0;
+	rc = snctl_read_file(path, &text, &len, err);
+	if (rc)
+		return rc;
+	marker_text(t, step, want, sizeof(want));
+	*ret = !strcmp(text, want);
+	if (!*ret) {
+		text[strcspn(text, "\n")] = '\0';
+		want[strcspn(want, "\n")] = '\0';
+		rc = sn_err_set(err, -EINVAL, "%s is another run's: \"%s\", this one is \"%s\"; use another --state-dir", path, text, want);
+	}
+	free(text);
+	return rc;
+}
+
+int tr_checkpoint_last(struct trainer *t, uint32_t *ret, struct sn_err *err)
+{
+	struct dirent *entry;
+	uint32_t step;
+	bool is;
+	DIR *dir;
+	int rc = 0;
+
+	*ret = 0;
+	if (!t->opt.state_dir)
+		return 0;
+	if (mkdir(t->opt.state_dir, 0755) && errno != EEXIST)
+		return sn_err_set(err, -errno, "cannot make %s: %s", t->opt.state_dir, strerror(errno));
+	dir = opendir(t->opt.state_dir);
+	if (!dir)
+		return sn_err_set(err, -errno, "cannot read %s: %s", t->opt.state_dir, strerror(errno));
+	while (!rc && (entry = readdir(dir))) {
+		if (!step_of(entry->d_name, &step) || step <= *ret)
+			continue;
+		rc = check_marker(t, step, &is, err);
+		if (!rc && is)
+			*ret = step;
+	}
+	closedir(dir);
+	return rc;
+}
+
+int tr_checkpoint_read(struct trainer *t, uint32_t step, struct sn_err *err)
+{
+	char path[PATH_SIZE];
+	uint32_t rank = 0, got = 0;
+	char end[4] = "";
+	char *text;
+	size_t n, len;
+	int rc, fields;
+
+	dir_of(t, step, path);
+	n = strlen(path);
+	snprintf(path + n, sizeof(path) - n, "/rank-%u", t->self.rank);
+	rc = snctl_read_file(path, &text, &len, err);
+	if (rc)
+		return rc;
+	fields = sscanf(text, "rank %" SCNu32 " step %" SCNu32 " state %" SCNx64 " messages %" SCNu64 " odd %" SCNu64 " %3s",
+			&rank, &got, &t->state, &t->messages, &t->odd, end);
+	free(text);
+	if (fields != 6 || strcmp(end, "end") || rank != t->self.rank || got != step)
+		return sn_err_set(err, -EINVAL, "%s is not rank %u's checkpoint of step %u, although it is marked complete", path, t->self.rank, step);
+	return 0;
+}
