@@ -85,7 +85,8 @@ int sn_inventory_parse(const char *text, size_t len, const char *file,
 struct sn_inv_want {
 	const char *name;
 	const char *supernode; /* for super_pod_id where the inventory has none */
-	const uint32_t *card; /* [n_cards] that must be there, Slurm's numbers */
+	const uint32_t *card; /* [n_cards] that must be there, Slurm's numbers, and
+			       * are all that is taken; NULL: all that there are */
 	uint32_t n_cards;
 };
 
@@ -119,13 +120,15 @@ void sn_inv_cache_write(const struct sn_inv_cache *cache, const char *program,
 /*
  * Can a table of this version (not NONE) be written for all these nodes? Refused
  * are cards of another generation, missing and double server_ids, device_ips,
- * super_device_ids. Every node has its super_pod_id by now.
+ * super_device_ids. Every node has its super_pod_id by now. one_job: all of it
+ * goes into one table, which may need device_ips that smaller ones do not.
  */
 int sn_inventory_fits(const struct sn_inventory *inv, enum sn_rank_table version,
-		      struct sn_err *err);
+		      bool one_job, struct sn_err *err);
 
 /* Sentences about what is odd but no error: super_device_ids that do not follow
- * the pattern seen on real machines, counts of cards that differ. */
+ * the pattern seen on real machines, counts of cards that differ, device_ips that
+ * some tables need and that lack. */
 int sn_inventory_warn(const struct sn_inventory *inv, enum sn_rank_table version,
 		      struct sn_names *ret);
 

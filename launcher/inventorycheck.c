@@ -159,9 +159,10 @@ static int no_address(const struct item *item, enum sn_rank_table version,
 }
 
 static int addresses(const struct sn_inventory *inv, enum sn_rank_table version,
-		     struct sn_err *err)
+		     bool one_job, struct sn_err *err)
 {
-	bool needed = version == SN_RANK_TABLE_1_0 ? inv->n_nodes > 1 : many_pods(inv);
+	bool needed = one_job &&
+		(version == SN_RANK_TABLE_1_0 ? inv->n_nodes > 1 : many_pods(inv));
 	struct item *item = calloc(count_cards(inv) + 1, sizeof(*item));
 	uint32_t n = 0;
 	int rc = 0;
@@ -252,7 +253,7 @@ static int eids(const struct sn_inventory *inv, struct sn_err *err)
 }
 
 int sn_inventory_fits(const struct sn_inventory *inv, enum sn_rank_table version,
-		      struct sn_err *err)
+		      bool one_job, struct sn_err *err)
 {
 	int rc = generation(inv, version, err);
 
@@ -263,7 +264,7 @@ int sn_inventory_fits(const struct sn_inventory *inv, enum sn_rank_table version
 	rc = servers(inv, err);
 	if (!rc && version == SN_RANK_TABLE_1_2)
 		rc = super_devices(inv, err);
-	return rc ? rc : addresses(inv, version, err);
+	return rc ? rc : addresses(inv, version, one_job, err);
 }
 
 static int say(struct sn_names *ret, struct sn_buf *buf)
@@ -325,6 +326,25 @@ static int warn_counts(const struct sn_inventory *inv, struct sn_names *ret)
 	return say(ret, &buf);
 }
 
+static int warn_addresses(const struct sn_inventory *inv,
+			  enum sn_rank_table version, struct sn_names *ret)
+{
+	struct sn_buf buf = { 0 };
+	const char *where = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < inv->n_nodes; i++)
+		for (uint32_t k = 0; k < inv->node[i].n_cards; k++)
+			if (!inv->node[i].card[k].device_ip && !n++)
+				where = inv->node[i].name;
+	if (!n)
+		return 0;
+	sn_buf_add(&buf, "inventory: %u card%s no device_ip, the first is of %s; a job on more than one %s will be refused there",
+		   n, n == 1 ? " has" : "s have", where,
+		   version == SN_RANK_TABLE_1_0 ? "node" : "super pod");
+	return say(ret, &buf);
+}
+
 int sn_inventory_warn(const struct sn_inventory *inv, enum sn_rank_table version,
 		      struct sn_names *ret)
 {
@@ -332,5 +352,7 @@ int sn_inventory_warn(const struct sn_inventory *inv, enum sn_rank_table version
 
 	if (!rc && version == SN_RANK_TABLE_1_2)
 		rc = warn_ids(inv, ret);
+	if (!rc && version != SN_RANK_TABLE_2_0)
+		rc = warn_addresses(inv, version, ret);
 	return rc;
 }

@@ -31,6 +31,10 @@ static int choose_cards(struct sn_inv_node *node, const struct sn_inv_want *want
 	struct sn_inv_card *chosen = calloc(want->n_cards + 1, sizeof(*chosen));
 	uint32_t n = node->n_cards;
 
+	if (!want->card) {
+		free(chosen);
+		return 0;
+	}
 	if (!chosen)
 		return out_of_memory(err);
 	for (uint32_t i = 0; i < want->n_cards; i++)

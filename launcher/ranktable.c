@@ -156,7 +156,7 @@ int sn_ranktable_build(const struct sn_plan *plan,
 	if (!order)
 		return sn_err_set(err, -ENOMEM, "no memory");
 	n = order_nodes(plan, order);
-	rc = sn_inventory_fits(inv, version, err);
+	rc = sn_inventory_fits(inv, version, true, err);
 	if (version != SN_RANK_TABLE_2_0) {
 		for (uint32_t i = 0; i < plan->n_nodes && !rc; i++)
 			rc = consecutive(plan, i, version, err);

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launcher/inventory.h"
+#include "snctl/checkinv.h"
 #include "snctl/cli.h"
 #include "snctl/confpath.h"
 #include "snctl/readfile.h"
@@ -46,7 +48,8 @@ static int read_policy(const char *path, struct sn_policy *policy,
 
 static void print_json(const char *path, const struct sn_topo *topo,
 		       const struct sn_names *warnings, const char *policy_path,
-		       const struct sn_policy *policy)
+		       const struct sn_policy *policy,
+		       const struct snctl_checkinv *inv)
 {
 	fputs("{\"files\": [{\"file\":", stdout);
 	json_string(stdout, path);
@@ -60,6 +63,12 @@ static void print_json(const char *path, const struct sn_topo *topo,
 		json_string(stdout, policy->card_gres);
 		printf(",\"small_job_cards\":%u}", policy->small_job_cards);
 	}
+	if (inv->from) {
+		fputs(",{\"file\":", stdout);
+		json_string(stdout, inv->from);
+		printf(",\"ok\":true,\"rank_table\":\"%s\",\"nodes\":%u,\"cards\":%u}",
+		       sn_rank_table_name(policy->rank_table), inv->nodes, inv->cards);
+	}
 	fputs("], \"warnings\": [", stdout);
 	for (size_t i = 0; i < warnings->n; i++) {
 		if (i)
@@ -71,7 +80,8 @@ static void print_json(const char *path, const struct sn_topo *topo,
 
 static void print_text(const char *path, const struct sn_topo *topo,
 		       const struct sn_names *warnings, const char *policy_path,
-		       const struct sn_policy *policy)
+		       const struct sn_policy *policy,
+		       const struct snctl_checkinv *inv)
 {
 	uint32_t n = topo->n_supernodes - count_loose(topo);
 
@@ -86,6 +96,12 @@ static void print_text(const char *path, const struct sn_topo *topo,
 	if (policy_path)
 		printf("%s: ok: CardGres=%s SmallJobCards=%u\n", policy_path,
 		       policy->card_gres, policy->small_job_cards);
+	if (inv->from)
+		printf("%s: ok: %u card%s of %u node%s for RankTable=%s%s\n", inv->from,
+		       inv->cards, inv->cards == 1 ? "" : "s",
+		       inv->nodes, inv->nodes == 1 ? "" : "s",
+		       sn_rank_table_name(policy->rank_table),
+		       inv->asked ? "; asked about the first node of each supernode" : "");
 }
 
 /* slurm.conf is not ours to judge; but where it can be read, what it says of
@@ -123,6 +139,7 @@ static int compare_slurm_conf(const char *path, const struct sn_topo *topo,
 
 static int check(const char *path, bool json, struct sn_err *err)
 {
+	struct snctl_checkinv inv = { 0 };
 	struct sn_names warnings = { 0 };
 	struct sn_topo *topo = NULL;
 	struct sn_policy policy;
@@ -143,9 +160,11 @@ static int check(const char *path, bool json, struct sn_err *err)
 		rc = sn_err_set(err, -ENOMEM, "no memory");
 	if (!rc)
 		rc = compare_slurm_conf(path, topo, &policy, &warnings, err);
+	if (!rc && policy.rank_table)
+		rc = snctl_check_inventory(path, topo, &policy, &warnings, &inv, err);
 	if (!rc)
 		(json ? print_json : print_text)(path, topo, &warnings,
-						 policy_path, &policy);
+						 policy_path, &policy, &inv);
 	free(policy_path);
 	sn_names_done(&warnings);
 	sn_topo_destroy(topo);
@@ -165,8 +184,9 @@ int cmd_check(int argc, char **argv)
 		.command = "check",
 		.usage = "[--config FILE] [--json]",
 		.about = "Read topology.conf, and supernode.conf beside it where there is one, as the\n"
-			 "plugins would. Also warns of what is legal but seldom meant, and of lines that\n"
-			 "slurm.conf, plugstack.conf and gres.conf beside it lack.",
+			 "plugins would, and with RankTable the inventory of the cards. Also warns of what\n"
+			 "is legal but seldom meant, and of lines that slurm.conf, plugstack.conf and\n"
+			 "gres.conf beside it lack.",
 		.more = "Exit status: 0 the plugins would take every file, 2 they would not.",
 		.opts = opts,
 	};

@@ -68,4 +68,50 @@ EOF
 run check --config topology.conf
 [ "$status" -eq 0 ] && [ "$(grep -c 'topology.conf: warning: ' out)" -eq 2 ]
 ok "what is legal but odd is only warned of" || show
+
+# The inventory.
+rm -rf site && mkdir site
+echo 'SupernodeName=sn[1-2] Nodes=n[1-4]' >site/topology.conf
+golden=$SN_SRCDIR/tests/golden/ranktable
+cp "$golden/a3-inventory.json" site/inventory.json
+echo "RankTable=1.2 Inventory=$dir/site/inventory.json" >site/supernode.conf
+says "an inventory that fits" "$dir/site/inventory.json: ok: 8 cards of 4 nodes for RankTable=1.2" \
+	check --config site/topology.conf
+! grep -q warning out
+ok "no warnings of it" || show
+says "as JSON" \
+'{"files": [{"file":"site/topology.conf","ok":true,"supernodes":2,"nodes":4,"units":0,"fabrics":0,"fabric_levels":0},{"file":"site/supernode.conf","ok":true,"card_gres":"npu","small_job_cards":0},{"file":"'"$dir/site/inventory.json"'","ok":true,"rank_table":"1.2","nodes":4,"cards":8}], "warnings": []}' \
+	check --config site/topology.conf --json
+sed -i s/16777216/12582912/ site/inventory.json
+refuse "the same id twice in a super pod" 'inventory.json: inventory: card 0 of n1 and card 0 of n2 both have super_device_id 12582912' \
+	check --config site/topology.conf
+cp "$golden/950-inventory.json" site/inventory.json
+refuse "another generation's" 'Ascend 950, which refuses a table of version 1.2 (EI0014)' check --config site/topology.conf
+echo 'RankTable=1.2' >site/supernode.conf
+refuse "no inventory" 'give Inventory=PATH or InventoryProgram=PATH' check --config site/topology.conf
+echo "RankTable=1.0 Inventory=$dir/site/%n.conf" >site/supernode.conf
+for i in 1 2 3; do echo "address_0=192.0.2.$i" >site/n$i.conf; done
+echo 'NodeName=n[1-4] Gres=npu:2' >site/slurm.conf
+run check --config site/topology.conf
+[ "$status" -eq 0 ] && grep -q 'inventory: 1 node of topology.conf is not in it, the first is n4' out
+ok "nodes that lack are warned of" || show
+grep -q 'slurm.conf has Gres=npu:2, and 3 nodes have another number of cards here, the first is n1 with 1' out
+ok "so are counts of cards" || show
+echo 'address_0=192.0.2.1' >site/n2.conf
+refuse "the same address twice" 'card 0 of n1 and card 0 of n2 both have device_ip 192.0.2.1' check --config site/topology.conf
+cat >site/program <<'EOF'
+#!/bin/sh
+echo $1 >>"$0.asked"
+echo '{"cards":[{"device_id":0,"device_ip":"192.0.2.'${1#n}'"}]}'
+EOF
+chmod +x site/program
+echo "RankTable=1.0 InventoryProgram=$dir/site/program" >site/supernode.conf
+rm site/slurm.conf
+says "a program" "$dir/site/program: ok: 2 cards of 2 nodes for RankTable=1.0; asked about the first node of each supernode" \
+	check --config site/topology.conf
+[ "$(sort site/program.asked | tr '\n' ' ')" = 'n1 n3 ' ]
+ok "is asked once for a supernode" || show
+printf '#!/bin/sh\nsleep 300\n' >site/program
+echo "RankTable=1.0 InventoryTimeout=1 InventoryProgram=$dir/site/program" >site/supernode.conf
+refuse "one that hangs is named" 'site/program n[13]: had not ended after 1 s and was killed' check --config site/topology.conf
 finish

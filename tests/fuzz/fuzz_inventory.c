@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	for (int v = SN_RANK_TABLE_1_0; v <= SN_RANK_TABLE_2_0; v++) {
 		err.text[0] = '\0';
-		if (sn_inventory_fits(&inv, v, &err))
+		if (sn_inventory_fits(&inv, v, size & 1, &err))
 			fuzz_check_err(&err);
 		MUST(!sn_inventory_warn(&inv, v, &warnings));
 	}

@@ -200,7 +200,7 @@ static void what_no_table_can_be_made_of_is_refused(void **state)
 			tables_plan("SupernodeName=sn1 Nodes=n[1-2]\n", n_names, 2, 2, "dp=4", &plan);
 		if (tables_load(&plan, text, &inv, &err))
 			fail_msg("%s", err.text);
-		rc = sn_inventory_fits(&inv, unfit[i].version, &err);
+		rc = sn_inventory_fits(&inv, unfit[i].version, true, &err);
 		if (rc != -EINVAL || !strstr(err.text, unfit[i].says))
 			fail_msg("%zu: %d \"%s\", want \"…%s…\"", i, rc, rc ? err.text : "", unfit[i].says);
 		sn_inventory_done(&inv);
@@ -222,7 +222,7 @@ static void in_two_super_pods_the_same_id_is_right(void **state)
 	text = tables_replace(good, "20971520", "12582912");
 	tables_plan("SupernodeName=sn[1-2] Nodes=n[1-4]\n", n_names, 4, 2, "dp=8", &plan);
 	assert_int_equal(tables_load(&plan, text, &inv, &err), 0);
-	assert_int_equal(sn_inventory_fits(&inv, SN_RANK_TABLE_1_2, &err), 0);
+	assert_int_equal(sn_inventory_fits(&inv, SN_RANK_TABLE_1_2, true, &err), 0);
 	sn_inventory_done(&inv);
 	sn_plan_done(&plan);
 	free(text);
@@ -253,8 +253,13 @@ static void odd_ids_and_counts_are_warned_of(void **state)
 			       NULL, &inv, &err), 0);
 	memset(&names, 0, sizeof(names));
 	assert_int_equal(sn_inventory_warn(&inv, SN_RANK_TABLE_1_0, &names), 0);
-	assert_int_equal(names.n, 1);
+	assert_int_equal(names.n, 2);
 	assert_non_null(strstr(names.name[0], "1 node has fewer than 2 cards, the first is a with 1"));
+	assert_non_null(strstr(names.name[1], "3 cards have no device_ip, the first is of a"));
+	for (uint32_t i = 0; i < inv.n_nodes; i++)
+		inv.node[i].super_pod_id = strdup(i ? "1" : "0");
+	assert_int_equal(sn_inventory_fits(&inv, SN_RANK_TABLE_1_0, true, &err), -EINVAL);
+	assert_int_equal(sn_inventory_fits(&inv, SN_RANK_TABLE_1_0, false, &err), 0);
 	sn_inventory_done(&inv);
 	sn_names_done(&names);
 	free(odd);
