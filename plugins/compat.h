@@ -43,6 +43,9 @@
  * srun itself name the node of each rank, where Slurm's order is another one. */
 #define SN_SELECT_ORDERS_RANKS (!SN_SLURM_AT_LEAST(25, 5))
 
+/* A job without -N is held to the partition's MaxNodes by its tasks. */
+#define SN_LIMITS_IMPLICIT_NODES SN_SLURM_AT_LEAST(26, 5)
+
 /* Several topologies at once came with 25.05, and with them a context. Ours
  * is the only one, so it is not looked at. */
 #if SN_SLURM_AT_LEAST(25, 5)

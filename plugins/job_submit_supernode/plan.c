@@ -216,6 +216,30 @@ int plan_check_nodes(const struct plan *plan, const char *option, uint32_t min,
 	return 0;
 }
 
+static void raise_limit(part_record_t *part, void *arg)
+{
+	uint32_t *limit = arg;
+
+	if (part->max_nodes > *limit)
+		*limit = part->max_nodes;
+}
+
+/*
+ * Without -N, 26.05 takes the number of tasks for the most nodes, and then lets
+ * the job wait for ever if that is over the partition's MaxNodes, however few
+ * nodes would do.
+ */
+static uint32_t most_nodes(const job_desc_msg_t *job_desc,
+			   const struct plan *plan, uint32_t min)
+{
+	uint32_t limit = 0;
+
+	if (!SN_LIMITS_IMPLICIT_NODES)
+		return NO_VAL;
+	each_partition(job_desc, raise_limit, &limit);
+	return limit >= plan->world || limit < min ? NO_VAL : limit;
+}
+
 /* Slurm's record says what is asked, so that whoever looks at it later need not
  * know why: the least number that could do, -N and -w included. */
 int plan_set_nodes(job_desc_msg_t *job_desc, struct plan *plan,
@@ -249,7 +273,7 @@ int plan_set_nodes(job_desc_msg_t *job_desc, struct plan *plan,
 	if (min < plan->least_nodes)
 		min = plan->least_nodes;
 	job_desc->min_nodes = min;
-	job_desc->max_nodes = max ? max : NO_VAL;
+	job_desc->max_nodes = max ? max : most_nodes(job_desc, plan, min);
 	return 0;
 }
 

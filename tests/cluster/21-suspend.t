@@ -88,9 +88,10 @@ hold n001,n004,n007,n010 1 --gres=npu:8
 hold n002 1 --gres=npu:1
 hold n003 1 --gres=npu:8
 ok "three jobs with cards" until_true 60 none_waits
-is_tried() # by both schedulers: backfill comes last
+# By both schedulers: see 20-preempt.t.
+is_tried()
 {
-	scontrol -o show job "$id" | grep -q 'Scheduler=Backfill'
+	[ "$(reason_of "$id")" != None ] && scontrol -o show job "$id" | grep -q 'Scheduler=Backfill'
 }
 id=$(submit_held -p high --parallel=$EP32)
 ok "a better job is tried" until_true 60 is_tried
