@@ -182,28 +182,39 @@ static int json_groups(struct tr_self *self, struct json_object *top,
 	return rc;
 }
 
+static int read_json(const struct tr_self *self, const char *name,
+		     struct json_object **ret, char *path, size_t size,
+		     struct sn_err *err)
+{
+	char *text = NULL;
+	size_t len;
+	int rc;
+
+	*ret = NULL;
+	snprintf(path, size, "%s/%s", self->job_dir, name);
+	if (access(path, F_OK))
+		return 0;
+	rc = snctl_read_file(path, &text, &len, err);
+	if (rc)
+		return rc;
+	rc = snctl_json_parse(text, len, path, ret, err);
+	free(text);
+	return rc;
+}
+
 /* *ret_found: false where there is no such file. */
 static int from_job_dir(struct tr_self *self, bool *ret_found,
 			struct sn_err *err)
 {
 	struct json_object *top = NULL;
 	char path[4096];
-	char *text = NULL;
-	size_t len;
 	int rc;
 
 	*ret_found = false;
 	if (!self->job_dir)
 		return 0;
-	snprintf(path, sizeof(path), "%s/groups.json", self->job_dir);
-	if (access(path, F_OK))
-		return 0;
-	rc = snctl_read_file(path, &text, &len, err);
-	if (rc)
-		return rc;
-	rc = snctl_json_parse(text, len, path, &top, err);
-	free(text);
-	if (rc)
+	rc = read_json(self, "groups.json", &top, path, sizeof(path), err);
+	if (rc || !top)
 		return rc;
 	*ret_found = true;
 	rc = json_groups(self, top, err);
@@ -301,6 +312,49 @@ static int read_groups(struct tr_self *self, const struct tr_options *opt,
 	return rc ? rc : from_layout(self, &layout, err);
 }
 
+/* Am I on the node and card where layout.json has my rank? Only if it is this
+ * step's: its port is MASTER_PORT. */
+static int check_place(const struct tr_self *self, struct json_object *top,
+		       struct sn_err *err)
+{
+	const char *node = getenv("SLURMD_NODENAME"), *card = getenv("SUPERNODE_CARDS");
+	struct json_object *port, *ranks, *pair;
+	const char *want_node, *want_card;
+
+	if (!json_object_object_get_ex(top, "master_port", &port) ||
+	    json_object_get_int64(port) != self->master_port)
+		return 0;
+	if (!json_object_object_get_ex(top, "ranks", &ranks) ||
+	    !json_object_is_type(ranks, json_type_array) ||
+	    json_object_array_length(ranks) != self->world)
+		return sn_err_set(err, -EINVAL, "its \"ranks\" are not %u", self->world);
+	pair = json_object_array_get_idx(ranks, self->rank);
+	if (!json_object_is_type(pair, json_type_array) || json_object_array_length(pair) != 2)
+		return sn_err_set(err, -EINVAL, "rank %u has no node and card in it", self->rank);
+	want_node = json_object_get_string(json_object_array_get_idx(pair, 0));
+	want_card = json_object_get_string(json_object_array_get_idx(pair, 1));
+	if ((node && strcmp(node, want_node)) || (card && strcmp(card, want_card)))
+		return sn_err_set(err, -EINVAL, "rank %u belongs on card %s of %s, but runs on card %s of %s",
+				  self->rank, want_card, want_node, card ? card : "?", node ? node : "?");
+	return 0;
+}
+
+static int check_layout_json(const struct tr_self *self, struct sn_err *err)
+{
+	struct json_object *top;
+	char path[4096];
+	int rc;
+
+	if (!self->job_dir)
+		return 0;
+	rc = read_json(self, "layout.json", &top, path, sizeof(path), err);
+	if (rc || !top)
+		return rc;
+	rc = check_place(self, top, err);
+	json_object_put(top);
+	return rc ? sn_err_prefix(err, rc, "%s: ", path) : 0;
+}
+
 int tr_self_read(struct tr_self *self, const struct tr_options *opt,
 		 struct sn_err *err)
 {
@@ -333,7 +387,7 @@ int tr_self_read(struct tr_self *self, const struct tr_options *opt,
 	for (uint32_t axis = 0; !rc && axis < TR_AXES; axis++)
 		if (!self->group[axis].rank)
 			rc = sn_err_set(err, -EINVAL, "rank %u is in no %s group", self->rank, axes[axis].name);
-	return rc;
+	return rc ? rc : check_layout_json(self, err);
 }
 
 void tr_self_done(struct tr_self *self)
