@@ -70,7 +70,7 @@ int sn_outcome_exit(const struct sn_outcome *outcome)
 {
 	if (outcome->no_requeue)
 		return SN_EXIT_NO_REQUEUE;
-	if (outcome->rank_failed && outcome->code)
+	if (outcome->cut && outcome->rank_failed && outcome->code)
 		return outcome->code;
 	/* srun's own, 128 + the signal where one ended a rank. A node that is lost
 	 * may leave it with 0. */

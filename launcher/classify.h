@@ -21,6 +21,7 @@ struct sn_outcome {
 	bool stopped; /* by a signal that the user sent to snrun */
 	bool no_requeue; /* some rank ended with 93 */
 	bool node_lost;
+	bool cut; /* snrun ended the other ranks, so that exit_code is no rank's own */
 	bool rank_failed; /* the next ones count */
 	uint32_t rank; /* the first to fail */
 	int code; /* its exit code, 0: a signal ended it */

@@ -12,6 +12,7 @@
 #include "launcher/plan.h"
 #include "topology/place.h"
 #include "topology/rankmap.h"
+#include "topology/spares.h"
 
 /* As plain srun's tasks have it, see plugins/spank_supernode/taskenv.c: all of
  * the range is above Linux's ephemeral ports. */
@@ -66,85 +67,36 @@ static int take_turns(const struct sn_topo *topo,
 	return 0;
 }
 
-/* Which of the job's cards get ranks: the engine's answer where nothing else
- * exists than what the job holds. */
-static int place(const struct sn_layout *l, uint32_t spares,
-		 const struct sn_topo *topo, const struct turn *turn, uint32_t n,
-		 struct sn_placement *ret, struct sn_err *err)
-{
-	struct sn_place_request request = {
-		.world = l->world, .node_block = l->node_block,
-		.unit_block = l->unit_block, .atom = l->atom,
-		.spares = spares, .use_spare_nodes = true,
-	};
-	struct sn_place_node *node = calloc((size_t)topo->n_nodes + 1,
-					    sizeof(*node));
-	struct sn_place_state state = { node, NULL };
-	int rc;
-
-	if (!node)
-		return no_memory(err);
-	for (uint32_t i = 0; i < topo->n_nodes; i++)
-		node[i] = (struct sn_place_node){
-			.weight = 1, .max_ranks = UINT32_MAX,
-			.flags = SN_NODE_ABSENT,
-		};
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t cards = turn[i].offer->n_cards;
-		uint64_t bits = cards >= 64 ? UINT64_MAX :
-			(UINT64_C(1) << cards) - 1;
-
-		node[turn[i].topo_node].cards = bits;
-		node[turn[i].topo_node].free = bits;
-		node[turn[i].topo_node].flags = 0;
-	}
-	rc = sn_place(topo, &state, &request, ret, err);
-	free(node);
-	return rc;
-}
-
+/* The job holds more cards than there are ranks: the one rule for spares says
+ * which nodes stand by. */
 static int choose(const struct sn_layout *l, uint32_t spares,
 		  const struct sn_topo *topo, struct turn *turn, uint32_t n,
-		  struct sn_err *err)
+		  uint64_t cards, struct sn_err *err)
 {
-	uint32_t low = 0, high = spares < n ? spares : n;
-	struct sn_placement placed = { 0 };
-	int rc;
+	struct sn_spares_node *node = calloc((size_t)n + 1, sizeof(*node));
+	uint32_t *ranks = calloc((size_t)n + 1, sizeof(*ranks));
+	uint32_t least = UINT32_MAX;
+	int rc = node && ranks ? 0 : no_memory(err);
 
-	for (uint32_t i = 0; i < n; i++)
-		if (turn[i].offer->n_cards > SN_CARDS_MAX)
-			return sn_err_set(err, -EINVAL,
-					  "the job holds %u cards of node %s and has more cards than ranks; which of them get ranks can be chosen for nodes of at most %d cards: ask for exactly %u cards",
-					  turn[i].offer->n_cards,
-					  turn[i].offer->name, SN_CARDS_MAX,
-					  l->world);
-	/* The more spares, the harder: the most that can be had. */
-	while (low < high) {
-		uint32_t mid = low + (high - low + 1) / 2;
-
-		rc = place(l, mid, topo, turn, n, &placed, NULL);
-		if (!rc)
-			sn_placement_done(&placed);
-		else if (rc != -ENOSPC)
-			return sn_err_set(err, rc, "spare nodes: %s",
-					  strerror(-rc));
-		if (rc)
-			high = mid - 1;
-		else
-			low = mid;
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		node[i] = (struct sn_spares_node){ turn[i].topo_node, turn[i].ranks };
+		if (turn[i].ranks && turn[i].ranks < least)
+			least = turn[i].ranks;
+		if (turn[i].ranks > SN_CARDS_MAX)
+			rc = sn_err_set(err, -EINVAL,
+					"the job holds %u cards of node %s and has more cards than ranks; which of them get ranks can be chosen for nodes of at most %d cards: ask for exactly %u cards",
+					turn[i].ranks, turn[i].offer->name,
+					SN_CARDS_MAX, l->world);
 	}
-	memset(&placed, 0, sizeof(placed));
-	rc = place(l, low, topo, turn, n, &placed, err);
-	if (rc)
-		return sn_err_prefix(err, rc, "on what the job holds, the layout does not fit: ");
-	for (uint32_t i = 0, k = 0; i < n; i++) {
-		turn[i].ranks = 0;
-		if (k < placed.n_nodes &&
-		    placed.node[k].node == turn[i].topo_node)
-			turn[i].ranks = placed.node[k++].ranks;
-	}
-	sn_placement_done(&placed);
-	return 0;
+	if (spares == SN_PLAN_MOST_SPARES)
+		spares = (uint32_t)((cards - l->world) / least);
+	if (!rc)
+		rc = sn_spares_find(topo, l, spares, node, n, ranks, NULL, err);
+	for (uint32_t i = 0; !rc && i < n; i++)
+		turn[i].ranks = ranks[i];
+	free(node);
+	free(ranks);
+	return rc;
 }
 
 static char *copy(const char *text)
@@ -279,7 +231,7 @@ int sn_plan_build(const struct sn_layout *layout, uint32_t spares,
 				n, n == 1 ? "" : "s", layout->world, layout->tp,
 				layout->cp, layout->pp, layout->dp);
 	if (!rc && cards > layout->world)
-		rc = choose(layout, spares, topo, turn, n, err);
+		rc = choose(layout, spares, topo, turn, n, cards, err);
 	if (!rc)
 		rc = add_nodes(&plan, topo, turn, n, err);
 	if (!rc)

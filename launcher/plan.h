@@ -60,9 +60,9 @@ struct sn_plan_offer {
 /*
  * The first plan of a layout on what the job holds. Every node of the offer is
  * in topo. Where the job holds exactly a card a rank, each node runs as many
- * ranks as it has cards; where it holds more, the placement engine chooses the
- * ranks' nodes, and whole nodes without ranks are the spares: at least `spares`
- * in each supernode used if that can be, else as many as can be. Generation 0
+ * ranks as it has cards; where it holds more, spares.h says which nodes are
+ * spares: `spares` in each supernode used if that can be, else as many as can be.
+ * Generation 0
  * and no port: the caller sets both. -EINVAL, -ENOSPC too few cards, -ENOMEM.
  */
 int sn_plan_build(const struct sn_layout *layout, uint32_t spares,

@@ -15,6 +15,7 @@
 #include "topology/text.h"
 
 #define WORD_MAX 32
+#define NAME_MAX_OF 80 /* of a program with its command */
 
 /* Edits (insert, delete, replace, swap of neighbours) between two words. */
 static unsigned int distance(const char *a, const char *b)
@@ -69,12 +70,21 @@ const char *cli_nearest(const char *word, const void *words, size_t n,
 	return nearest;
 }
 
+/* "snctl place", as one types it. */
+static const char *name_of(const struct cli *cli, char *buf, size_t size)
+{
+	snprintf(buf, size, "%s%s%s", cli->program ? cli->program : "snctl",
+		 cli->command ? " " : "", cli->command ? cli->command : "");
+	return buf;
+}
+
 static void print_help(const struct cli *cli)
 {
+	char name[NAME_MAX_OF];
 	int width = 0;
 
-	printf("Usage: snctl %s %s\n\n%s\n\nOptions:\n", cli->command,
-	       cli->usage, cli->about);
+	printf("Usage: %s %s\n\n%s\n\nOptions:\n",
+	       name_of(cli, name, sizeof(name)), cli->usage, cli->about);
 	for (const struct cli_opt *o = cli->opts; o->name; o++) {
 		int n = (int)strlen(o->name) + (o->arg ? (int)strlen(o->arg) + 1 : 0);
 
@@ -109,7 +119,7 @@ static const struct cli_opt *find(const struct cli *cli, const char *name,
 static int unknown(const struct cli *cli, const char *arg, size_t len,
 		   size_t n_opts, struct sn_err *err)
 {
-	char name[WORD_MAX + 1];
+	char name[WORD_MAX + 1], self[NAME_MAX_OF];
 	const char *near = NULL;
 
 	if (arg[1] == '-' && len < sizeof(name)) {
@@ -123,8 +133,8 @@ static int unknown(const struct cli *cli, const char *arg, size_t len,
 				  "unknown option \"%.*s\"; did you mean --%s?",
 				  (int)(len + 2), arg, near);
 	return sn_err_set(err, -EINVAL,
-			  "unknown option \"%.80s\"; snctl %s --help lists them",
-			  arg, cli->command);
+			  "unknown option \"%.80s\"; %s --help lists them",
+			  arg, name_of(cli, self, sizeof(self)));
 }
 
 static int set_value(const struct cli_opt *o, const char *value,
@@ -147,24 +157,28 @@ static int set_value(const struct cli_opt *o, const char *value,
 static int check_required(const struct cli *cli, uint64_t seen,
 			  struct sn_err *err)
 {
+	char self[NAME_MAX_OF];
+
 	for (size_t i = 0; cli->opts[i].name; i++)
 		if (cli->opts[i].required && !(seen & (UINT64_C(1) << i)))
 			return sn_err_set(err, -EINVAL,
-					  "--%s %s is needed; usage: snctl %s %s",
+					  "--%s %s is needed; usage: %s %s",
 					  cli->opts[i].name, cli->opts[i].arg,
-					  cli->command, cli->usage);
+					  name_of(cli, self, sizeof(self)),
+					  cli->usage);
 	return 0;
 }
 
 int cli_parse(const struct cli *cli, int argc, char **argv, const char **args,
 	      uint32_t *n_args, struct sn_err *err)
 {
+	char self[NAME_MAX_OF];
 	uint64_t seen = 0;
 	bool only_args = false;
 
-	*n_args = 0;
+	*n_args = cli->runs_command ? (uint32_t)argc : 0;
 	/* Help wins over whatever else is wrong on the line. */
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+	for (int i = 1; i < argc && strcmp(argv[i], "--") && !cli->runs_command; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			print_help(cli);
 			return 1;
@@ -178,16 +192,27 @@ int cli_parse(const struct cli *cli, int argc, char **argv, const char **args,
 		int rc;
 
 		if (only_args || arg[0] != '-' || !arg[1]) {
+			if (cli->runs_command) {
+				*n_args = (uint32_t)i;
+				break;
+			}
 			if (*n_args == cli->max_args)
 				return sn_err_set(err, -EINVAL,
-						  "unexpected argument \"%.80s\"; usage: snctl %s %s",
-						  arg, cli->command, cli->usage);
+						  "unexpected argument \"%.80s\"; usage: %s %s",
+						  arg, name_of(cli, self, sizeof(self)),
+						  cli->usage);
 			args[(*n_args)++] = arg;
 			continue;
 		}
 		if (!strcmp(arg, "--")) {
 			only_args = true;
 			continue;
+		}
+		/* What follows a command is its own. */
+		if (cli->runs_command &&
+		    (!strcmp(arg, "--help") || !strcmp(arg, "-h"))) {
+			print_help(cli);
+			return 1;
 		}
 		equal = strchr(arg, '=');
 		len = (equal ? (size_t)(equal - arg) : strlen(arg)) - (arg[1] == '-' ? 2 : 1);

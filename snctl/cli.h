@@ -27,12 +27,16 @@ struct cli_opt {
 };
 
 struct cli {
-	const char *command; /* "place" */
+	const char *program; /* NULL: "snctl" */
+	const char *command; /* "place"; NULL: the program has none */
 	const char *usage; /* what follows "snctl place " */
 	const char *about; /* a paragraph */
 	const char *more; /* after the options, NULL: nothing */
 	const struct cli_opt *opts;
 	uint32_t max_args; /* arguments that are not options */
+	bool runs_command; /* the first of them begins another's command line: it
+			    * and all behind it are left alone, and *n_args is
+			    * its place in argv */
 };
 
 /*

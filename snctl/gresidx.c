@@ -65,10 +65,8 @@ static uint64_t entry_count(const char *p, const char *end)
 	return n;
 }
 
-static uint64_t entry_bits(const char *p, const char *end)
+static void mark_indices(const char *p, const char *end, bool *seen)
 {
-	uint64_t bits = 0;
-
 	for (; p < end && *p != ')'; p++) {
 		unsigned long first, last;
 		char *after;
@@ -78,10 +76,20 @@ static uint64_t entry_bits(const char *p, const char *end)
 		first = last = strtoul(p, &after, 10);
 		if (*after == '-' && isdigit((unsigned char)after[1]))
 			last = strtoul(after + 1, &after, 10);
-		for (unsigned long i = first; i <= last && i < 64; i++)
-			bits |= UINT64_C(1) << i;
+		for (unsigned long i = first; i <= last && i < GRES_INDEX_MAX; i++)
+			seen[i] = true;
 		p = after - 1;
 	}
+}
+
+static uint64_t entry_bits(const char *p, const char *end)
+{
+	bool seen[GRES_INDEX_MAX] = { false };
+	uint64_t bits = 0;
+
+	mark_indices(p, end, seen);
+	for (int i = 0; i < 64; i++)
+		bits |= (uint64_t)seen[i] << i;
 	return bits;
 }
 
@@ -119,4 +127,31 @@ uint64_t gres_indices(const char *text, const char *name, bool *ret_known)
 	if (ret_known)
 		*ret_known = known;
 	return bits;
+}
+
+size_t gres_list(const char *text, const char *name, uint32_t *ret, size_t max)
+{
+	bool seen[GRES_INDEX_MAX] = { false };
+	size_t n = 0, without = 0;
+
+	while (text && *text) {
+		const char *end = entry_end(text);
+		const char *p = after_name(text, end, name);
+		const char *idx = p ? strstr(p, "(IDX:") : NULL;
+
+		if (idx && idx < end)
+			mark_indices(idx + 5, end, seen);
+		else if (p)
+			without += entry_count(p, end);
+		text = *end ? end + 1 : end;
+	}
+	/* Counted without numbers: the lowest ones, as Slurm would. */
+	for (size_t i = 0; i < GRES_INDEX_MAX && without; i++) {
+		without -= !seen[i];
+		seen[i] = true;
+	}
+	for (uint32_t i = 0; i < GRES_INDEX_MAX && n < max; i++)
+		if (seen[i])
+			ret[n++] = i;
+	return n;
 }

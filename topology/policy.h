@@ -24,6 +24,12 @@ struct sn_policy {
 	uint32_t small_job_cards; /* jobs up to this many cards are small; 0: none is */
 	uint32_t vendor; /* enum sn_vendor; sn_policy_vendor() resolves auto */
 	char job_dir[SN_POLICY_TEXT_MAX]; /* pattern of $SUPERNODE_JOB_DIR */
+	uint32_t job_dir_shared; /* enum sn_job_dir_shared */
+	uint32_t max_restarts; /* of jobs with spares */
+	uint32_t restart_wait; /* s, from SIGTERM to SIGKILL before a restart */
+	uint32_t stop_wait; /* s, the same when the user stops a job */
+	uint32_t progress_time; /* s */
+	uint32_t node_poll; /* ms */
 	uint32_t visible_cards; /* 0: the rank's own, 1: the node's */
 	uint32_t bind; /* enum sn_bind_mode of launcher/bind.h */
 	char card_pci[SN_POLICY_TEXT_MAX];
@@ -53,6 +59,7 @@ enum sn_rank_table {
 };
 
 enum sn_pool_provider { SN_POOL_PROVIDER_TMPFS, SN_POOL_PROVIDER_HUGETLBFS, SN_POOL_PROVIDER_PROGRAM, SN_POOL_PROVIDER_NONE };
+enum sn_job_dir_shared { SN_JOB_DIR_AUTO, SN_JOB_DIR_SHARED, SN_JOB_DIR_LOCAL };
 enum sn_vendor { SN_VENDOR_AUTO, SN_VENDOR_ASCEND, SN_VENDOR_NVIDIA, SN_VENDOR_NONE };
 
 /*

@@ -14,6 +14,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "launcher/stepenv.h"
 #include "plugins/cli_filter_supernode/steporder.h"
 #include "plugins/common/jobopts.h"
 #include "plugins/common/sitefiles.h"
@@ -131,8 +132,10 @@ void steporder_set(slurm_opt_t *opt)
 	job_info_msg_t *jobs = NULL;
 	struct sn_jobspec spec;
 
-	/* An srun inside a task of another one has that one's. */
-	unsetenv(SN_RANKS_ENV);
+	/* An srun inside a task of another one has that one's. Of snrun's own
+	 * the plan is still there, which no task sees. */
+	if (!getenv(SN_STEPENV_PLAN))
+		unsetenv(SN_RANKS_ENV);
 	if (SN_SELECT_ORDERS_RANKS || !id || !text.parallel ||
 	    wants_own_order(opt) || sn_jobspec_parse(&text, 0, &spec, NULL) ||
 	    !spec.has_parallel ||

@@ -156,7 +156,7 @@ start_cluster()
 	fi
 	CL_NET=${SN_NET:-auto}
 	cluster_init
-	PATH=$SN_BUILDDIR/snctl:$SN_BUILDDIR:$PATH
+	PATH=$SN_BUILDDIR/launcher:$SN_BUILDDIR/snctl:$SN_BUILDDIR:$PATH
 	export SN_TASK=$TESTS/task.sh SN_LOCKS=$WORK/locks
 	mkdir "$SN_LOCKS"
 	cd "$WORK" || exit 1

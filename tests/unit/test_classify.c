@@ -73,6 +73,8 @@ static void the_exit_code_is_the_steps(void **state)
 	struct sn_outcome o = OUTCOME(.exit_code = 143, .rank_failed = true, .code = 3);
 
 	(void)state;
+	assert_int_equal(sn_outcome_exit(&o), 143);
+	o.cut = true;
 	assert_int_equal(sn_outcome_exit(&o), 3);
 	o.code = 0;
 	assert_int_equal(sn_outcome_exit(&o), 143);

@@ -53,11 +53,30 @@ static void indices_are_bits(void **state)
 	assert_true(known);
 }
 
+static void lists_go_beyond_64(void **state)
+{
+	uint32_t list[200];
+
+	(void)state;
+	assert_int_equal(gres_list("npu:(null):3(IDX:5,0-1),nic:1(IDX:9)", "npu", list, 200), 3);
+	assert_int_equal(list[0], 0);
+	assert_int_equal(list[2], 5);
+	assert_int_equal(gres_list("npu:128(IDX:0-127)", "npu", list, 200), 128);
+	assert_int_equal(list[127], 127);
+	assert_int_equal(gres_list("npu:128(IDX:0-127)", "npu", list, 100), 100);
+	assert_int_equal(gres_list("npu:a:1(IDX:1),npu:b:2", "npu", list, 200), 3);
+	assert_int_equal(list[0], 0);
+	assert_int_equal(list[2], 2);
+	assert_int_equal(gres_list("npu:1(IDX:5000)", "npu", list, 200), 0);
+	assert_int_equal(gres_list(NULL, "npu", list, 200), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_are_read_whatever_the_decoration),
 		cmocka_unit_test(indices_are_bits),
+		cmocka_unit_test(lists_go_beyond_64),
 	};
 
 	return cmocka_run_group_tests_name("gresidx", tests, NULL, NULL);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * job.h - what Slurm says of the job that snrun runs in, and the site's files.
+ */
+#ifndef SN_LAUNCHER_JOB_H
+#define SN_LAUNCHER_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launcher/plan.h"
+#include "topology/err.h"
+#include "topology/hostlist.h"
+#include "topology/jobspec.h"
+#include "topology/policy.h"
+#include "topology/topo.h"
+
+struct sn_job {
+	uint32_t id;
+	struct sn_topo *topo; /* with the job's nodes that are not in the file */
+	struct sn_policy policy;
+	bool has_spec; /* it has options of ours */
+	struct sn_jobspec spec;
+	uint32_t cpus;
+	/* What it holds now, nodes in the order of Slurm's node table, which is
+	 * also that of a step's list. */
+	struct sn_plan_offer *offer;
+	uint32_t n_nodes;
+	char **text; /* names and addresses that offer points to */
+	uint32_t *card;
+};
+
+/* topology.conf, supernode.conf and the job. -ESRCH there is no such job, or it
+ * does not run; -EIO slurmctld does not answer; what the files say is wrong. */
+int sn_job_load(uint32_t id, struct sn_job *ret, struct sn_err *err);
+void sn_job_done(struct sn_job *job);
+
+/* Only the names of its nodes at present, for polling. -ESRCH: it has ended. */
+int sn_job_nodes(uint32_t id, struct sn_names *ret, struct sn_err *err);
+
+/* The step that the srun of that process number has started, as seen from this
+ * host. -ENOENT: there is none (yet, or any more). */
+int sn_job_find_step(uint32_t id, uint32_t srun_pid, const char *host,
+		     uint32_t *ret_step);
+int sn_job_signal_step(uint32_t id, uint32_t step, int sig);
+
+#endif

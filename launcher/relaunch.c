@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * relaunch.c - one generation after the other: start the step, see how it ended,
+ * put spares into the places of lost nodes, start again.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "launcher/hooks.h"
+#include "launcher/planfiles.h"
+#include "launcher/snrun.h"
+
+#define PROGRESS_FILE "progress"
+
+/* What is remembered from one generation to the next. */
+struct past {
+	struct sn_restarts restarts;
+	char failed_on[256]; /* the node whose rank failed last */
+	bool *lost; /* [nodes of the plan] */
+	struct timespec started;
+	struct stat progress;
+};
+
+static uint32_t count_spares(const struct sn_plan *plan)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < plan->n_nodes; i++)
+		n += plan->node[i].ranks == 0;
+	return n;
+}
+
+uint32_t snrun_max_restarts(const struct snrun *run)
+{
+	if (run->max_restarts != UINT32_MAX)
+		return run->max_restarts;
+	/* Who holds nodes in reserve wants them used; else a program that fails
+	 * is to fail, as under srun. */
+	return run->spares ? run->job.policy.max_restarts : 0;
+}
+
+/* ---- progress ---- */
+
+static void look_at_progress(const struct snrun *run, struct stat *ret)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof(path), "%s/" PROGRESS_FILE, run->dir);
+	memset(ret, 0, sizeof(*ret));
+	if (lstat(path, ret))
+		memset(ret, 0, sizeof(*ret));
+}
+
+static bool made_progress(const struct snrun *run, const struct past *past)
+{
+	struct timespec now;
+	struct stat st;
+
+	look_at_progress(run, &st);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return st.st_ino != past->progress.st_ino ||
+		st.st_size != past->progress.st_size ||
+		st.st_mtim.tv_sec != past->progress.st_mtim.tv_sec ||
+		st.st_mtim.tv_nsec != past->progress.st_mtim.tv_nsec ||
+		now.tv_sec - past->started.tv_sec >=
+			(time_t)run->job.policy.progress_time;
+}
+
+/* ---- nodes ---- */
+
+static int replace(struct snrun *run, struct past *past, uint32_t i,
+		   const bool *usable, struct sn_err *err)
+{
+	struct sn_plan *plan = &run->plan;
+	uint32_t spare = sn_plan_find_spare(plan, i, usable);
+	int rc;
+
+	if (spare == SN_NONE)
+		return sn_err_set(err, -ENODEV,
+				  "no spare for node %s is left in its supernode %s",
+				  plan->node[i].name,
+				  plan->supernode[plan->node[i].supernode]);
+	snrun_say("node %s takes the place of %s", plan->node[spare].name,
+		  plan->node[i].name);
+	rc = sn_plan_swap(plan, i, spare, err);
+	if (!rc) {
+		past->lost[i] = false;
+		memmove(past->lost + spare, past->lost + spare + 1,
+			(plan->n_nodes - spare) * sizeof(*past->lost));
+	}
+	return rc;
+}
+
+static bool is_in(const struct sn_names *names, const char *name)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (!strcmp(names->name[i], name))
+			return true;
+	return false;
+}
+
+/* live NULL: slurmctld does not say; then what srun has said must do. */
+static int replace_lost(struct snrun *run, struct past *past,
+			const struct sn_names *live, struct sn_err *err)
+{
+	struct sn_plan *plan = &run->plan;
+	bool *usable = calloc((size_t)plan->n_nodes + 1, sizeof(*usable));
+	int rc = 0;
+
+	if (!usable)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	for (uint32_t i = 0; !rc && i < plan->n_nodes;) {
+		bool gone = live && !is_in(live, plan->node[i].name);
+
+		if (!past->lost[i] && !gone) {
+			i++;
+			continue;
+		}
+		if (!plan->node[i].ranks) {
+			sn_plan_drop(plan, i);
+			memmove(past->lost + i, past->lost + i + 1,
+				(plan->n_nodes - i) * sizeof(*past->lost));
+			continue;
+		}
+		for (uint32_t k = 0; k < plan->n_nodes; k++)
+			usable[k] = !past->lost[k] &&
+				(!live || is_in(live, plan->node[k].name));
+		rc = replace(run, past, i, usable, err);
+		/* A node that is only under suspicion is better than none. */
+		if (rc == -ENODEV && live && !gone) {
+			snrun_say("%s; the node is still in the job and is tried again",
+				  err->text);
+			past->lost[i++] = false;
+			rc = 0;
+		}
+	}
+	free(usable);
+	return rc;
+}
+
+/* A rank that fails twice in a row on one node has perhaps a bad card. */
+static void suspect_node(struct snrun *run, struct past *past,
+			 const struct sn_outcome *out)
+{
+	uint32_t node;
+
+	if (out->node_lost || !out->rank_failed ||
+	    out->rank >= run->layout.world) {
+		past->failed_on[0] = '\0';
+		return;
+	}
+	node = run->plan.rank_node[out->rank];
+	if (!strcmp(past->failed_on, run->plan.node[node].name) &&
+	    count_spares(&run->plan))
+		past->lost[node] = true;
+	snprintf(past->failed_on, sizeof(past->failed_on), "%s",
+		 run->plan.node[node].name);
+}
+
+/* ---- generations ---- */
+
+static int write_hook(const struct sn_plan *plan, const char *dir, void *ctx,
+		      struct sn_err *err)
+{
+	const struct snrun *run = ctx;
+
+	return sn_hooks_files(plan, &run->job.policy, dir, err);
+}
+
+static int write_files(struct snrun *run, struct sn_err *err)
+{
+	run->plan.generation = run->state.generation;
+	run->plan.master_port = sn_plan_port(run->job.id, run->state.run,
+					     run->state.generation);
+	return sn_planfiles_write(&run->plan, run->dir, write_hook, run, err);
+}
+
+/* Files and, where asked for, checks; a node that does not pass is replaced. */
+static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
+{
+	int rc;
+
+	run->state.srun_pid = 0;
+	rc = sn_runstate_write(run->dir, &run->state, err);
+	for (;;) {
+		if (!rc)
+			rc = write_files(run, err);
+		if (rc || !run->preflight)
+			return rc;
+		rc = sn_hooks_preflight(&run->plan, &run->job.policy, run->dir,
+					err);
+		if (rc <= 0)
+			return rc;
+		snrun_say("preflight: %s", err->text);
+		past->lost[rc - 1] = true;
+		rc = replace_lost(run, past, NULL, err);
+	}
+}
+
+static enum sn_verdict judge(struct snrun *run, struct past *past,
+			     const struct sn_outcome *out)
+{
+	enum sn_verdict verdict;
+	char why[256];
+
+	past->restarts.futile = made_progress(run, past) ? 0 :
+		past->restarts.futile + 1;
+	verdict = sn_classify(out, &past->restarts, why, sizeof(why));
+	/* Without restarts snrun is as quiet as srun. */
+	if (verdict == SN_VERDICT_RESTART ||
+	    (verdict == SN_VERDICT_STOP && past->restarts.max))
+		snrun_say("generation %u: %s", run->state.generation, why);
+	return verdict;
+}
+
+static int prepare_restart(struct snrun *run, struct past *past,
+			   const struct sn_outcome *out, struct sn_err *err)
+{
+	struct sn_names live = { NULL, 0, 0 };
+	int rc;
+
+	snrun_end_step(run, run->state.srun_pid, run->host);
+	suspect_node(run, past, out);
+	rc = sn_job_nodes(run->job.id, &live, err);
+	if (rc != -ESRCH)
+		rc = replace_lost(run, past, rc ? NULL : &live, err);
+	sn_names_done(&live);
+	if (rc)
+		return rc;
+	past->restarts.done++;
+	run->state.restarts++;
+	run->state.generation++;
+	snrun_say("generation %u starts, restart %u of at most %u; %u spare%s left",
+		  run->state.generation, past->restarts.done,
+		  past->restarts.max, count_spares(&run->plan),
+		  count_spares(&run->plan) == 1 ? "" : "s");
+	return 0;
+}
+
+/* 0: another generation; else *ret_code is snrun's. */
+static int generation(struct snrun *run, struct past *past, int *ret_code,
+		      struct sn_err *err)
+{
+	struct sn_outcome out = { 0 };
+	enum sn_verdict verdict;
+	int rc = get_ready(run, past, err);
+
+	if (rc)
+		return rc;
+	look_at_progress(run, &past->progress);
+	clock_gettime(CLOCK_MONOTONIC, &past->started);
+	rc = snrun_step(run, past->restarts.max > 0, &out, past->lost, err);
+	if (rc)
+		return rc;
+	verdict = judge(run, past, &out);
+	*ret_code = verdict == SN_VERDICT_DONE ? 0 : sn_outcome_exit(&out);
+	if (verdict != SN_VERDICT_RESTART)
+		return 1;
+	return prepare_restart(run, past, &out, err);
+}
+
+int snrun_generations(struct snrun *run)
+{
+	struct past past = {
+		.restarts = { .done = run->state.restarts,
+			      .max = snrun_max_restarts(run) },
+		.lost = calloc((size_t)run->plan.n_nodes + 1, sizeof(bool)),
+	};
+	struct sn_err err = { "no memory" };
+	int rc = past.lost ? 0 : -ENOMEM, code = 0;
+
+	while (!rc)
+		rc = generation(run, &past, &code, &err);
+	free(past.lost);
+	if (rc < 0) {
+		snrun_say("%s", err.text);
+		if (!code)
+			code = 1;
+	}
+	run->state.ended = true;
+	run->state.srun_pid = 0;
+	if (sn_runstate_write(run->dir, &run->state, &err))
+		snrun_say("%s", err.text);
+	return code;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * runstate.h - one snrun at a time in a job directory, and what the next one
+ * must know of it if it is killed.
+ */
+#ifndef SN_LAUNCHER_RUNSTATE_H
+#define SN_LAUNCHER_RUNSTATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "topology/err.h"
+
+#define SN_RUNSTATE_FILE "snrun.json"
+#define SN_RUNSTATE_HOST_MAX 256
+
+struct sn_runstate {
+	uint32_t job;
+	uint32_t run; /* programs that were started in the directory before */
+	uint32_t generation;
+	uint32_t restarts; /* of this run */
+	uint32_t requeues; /* of the job, until then */
+	bool ended; /* snrun came to its end: there is nothing to clean up */
+	uint32_t srun_pid; /* 0: no srun runs */
+	char host[SN_RUNSTATE_HOST_MAX]; /* where that process is */
+};
+
+/* -ENOENT: there is none; -EINVAL: damaged. */
+int sn_runstate_read(const char *dir, struct sn_runstate *ret,
+		     struct sn_err *err);
+int sn_runstate_write(const char *dir, const struct sn_runstate *state,
+		      struct sn_err *err);
+
+/* Take the directory for this process; *ret_fd holds it until it is closed.
+ * -EBUSY: another snrun has it, and the sentence says which. Where the file
+ * system knows no locks *ret_fd is -1, and err says so with 0 returned. */
+int sn_runstate_lock(const char *dir, const char *host, int *ret_fd,
+		     struct sn_err *err);
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * setup.c - the job that snrun runs in, its plan and its directory.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launcher/jobdir.h"
+#include "launcher/planfiles.h"
+#include "launcher/snrun.h"
+#include "launcher/stepenv.h"
+#include "launcher/writefile.h"
+#include "topology/hostlist.h"
+#include "topology/text.h"
+
+static int job_id(uint32_t *ret, struct sn_err *err)
+{
+	const char *text = getenv("SLURM_JOB_ID");
+	uint64_t id;
+
+	if (!text || !*text)
+		return sn_err_set(err, -EINVAL,
+				  "there is no allocation here: start it in an sbatch script or in salloc's shell");
+	if (sn_parse_uint(text, 1, UINT32_MAX, &id, err))
+		return sn_err_prefix(err, -EINVAL, "SLURM_JOB_ID: ");
+	if (getenv("SLURM_HET_SIZE"))
+		return sn_err_set(err, -EINVAL,
+				  "job %s has several components (heterogeneous job), and a layout lives in one; start the components with srun",
+				  text);
+	*ret = (uint32_t)id;
+	return 0;
+}
+
+static int take_layout(struct snrun *run, struct sn_err *err)
+{
+	const struct sn_job *job = &run->job;
+	uint32_t cards = 0;
+	int rc;
+
+	if (!run->parallel) {
+		if (!job->has_spec || !job->spec.has_parallel)
+			return sn_err_set(err, -EINVAL,
+					  "job %u was submitted without --parallel: give the layout here, such as snrun --parallel=tp=8,dp=2 COMMAND",
+					  job->id);
+		run->layout = job->spec.layout;
+		run->spares = job->spec.spares;
+		return 0;
+	}
+	for (uint32_t i = 0; i < job->n_nodes; i++)
+		if (job->offer[i].n_cards > cards)
+			cards = job->offer[i].n_cards;
+	rc = sn_layout_parse(run->parallel, cards, &run->layout, err);
+	run->spares = SN_PLAN_MOST_SPARES;
+	return rc ? sn_err_prefix(err, rc, "--parallel: ") : 0;
+}
+
+static int find_dir(struct snrun *run, struct sn_err *err)
+{
+	const char *given = getenv(SN_STEPENV_JOB_DIR);
+	const struct passwd *user = getpwuid(geteuid());
+
+	if (!given || !*given)
+		return sn_jobdir_expand(run->job.policy.job_dir, run->job.id,
+					user ? user->pw_name : NULL,
+					user ? user->pw_dir : NULL, run->dir,
+					sizeof(run->dir), err);
+	if (*given != '/' ||
+	    (size_t)snprintf(run->dir, sizeof(run->dir), "%s", given) >=
+	    sizeof(run->dir))
+		return sn_err_set(err, -EINVAL,
+				  SN_STEPENV_JOB_DIR "=%.200s: want an absolute path of at most %zu characters",
+				  given, sizeof(run->dir) - 1);
+	return 0;
+}
+
+static int plan_anew(struct snrun *run, struct sn_err *err)
+{
+	const struct sn_job *job = &run->job;
+
+	return sn_plan_build(&run->layout, run->spares, job->topo, job->offer,
+			     job->n_nodes, &run->plan, err);
+}
+
+int snrun_load(struct snrun *run, struct sn_err *err)
+{
+	char *dot;
+	uint32_t id = 0;
+	int rc = job_id(&id, err);
+
+	if (!rc)
+		rc = sn_job_load(id, &run->job, err);
+	if (!rc)
+		rc = take_layout(run, err);
+	if (!rc)
+		rc = find_dir(run, err);
+	if (!rc)
+		rc = plan_anew(run, err);
+	if (rc)
+		return rc;
+	run->plan.job_id = id;
+	run->plan.master_port = sn_plan_port(id, 0, 0);
+	if (gethostname(run->host, sizeof(run->host) - 1))
+		strcpy(run->host, "localhost");
+	dot = strchr(run->host, '.');
+	if (dot) /* as srun calls itself */
+		*dot = '\0';
+	return 0;
+}
+
+/* ---- after a killed snrun ---- */
+
+static const struct sn_plan_offer *offer_of(const struct sn_job *job,
+					    const char *name)
+{
+	for (uint32_t i = 0; i < job->n_nodes; i++)
+		if (!strcmp(job->offer[i].name, name))
+			return &job->offer[i];
+	return NULL;
+}
+
+static bool still_holds(const struct sn_job *job, const struct sn_plan_node *node)
+{
+	const struct sn_plan_offer *offer = offer_of(job, node->name);
+	uint32_t k = 0;
+
+	for (uint32_t i = 0; i < node->n_cards; i++, k++) {
+		while (offer && k < offer->n_cards && offer->card[k] != node->card[i])
+			k++;
+		if (!offer || k == offer->n_cards)
+			return false;
+	}
+	return offer != NULL;
+}
+
+/* Bring an old plan up to what the job holds now. False: it cannot be. */
+static bool bring_up(const struct sn_job *job, struct sn_plan *plan)
+{
+	bool *usable = calloc((size_t)plan->n_nodes + 1, sizeof(*usable));
+	bool ok = usable != NULL;
+
+	for (uint32_t i = 0; ok && i < plan->n_nodes;) {
+		uint32_t spare;
+
+		if (still_holds(job, &plan->node[i])) {
+			i++;
+			continue;
+		}
+		if (!plan->node[i].ranks) {
+			sn_plan_drop(plan, i);
+			continue;
+		}
+		for (uint32_t k = 0; k < plan->n_nodes; k++)
+			usable[k] = still_holds(job, &plan->node[k]);
+		spare = sn_plan_find_spare(plan, i, usable);
+		ok = spare != SN_NONE && !sn_plan_swap(plan, i, spare, NULL);
+	}
+	free(usable);
+	return ok;
+}
+
+static bool same_layout(const struct sn_layout *a, const struct sn_layout *b)
+{
+	char x[SN_LAYOUT_TEXT_MAX], y[SN_LAYOUT_TEXT_MAX];
+
+	sn_layout_format(a, x, sizeof(x));
+	sn_layout_format(b, y, sizeof(y));
+	return !strcmp(x, y);
+}
+
+/* Keep the ranks where the killed snrun's plan had them, as far as can be; the
+ * plan that was made anew serves where not. */
+static void continue_plan(struct snrun *run)
+{
+	struct sn_plan old = { 0 };
+	struct sn_err err;
+	int rc = sn_planfiles_read(run->dir, &old, &err);
+
+	if (rc) {
+		snrun_say("the ranks are placed anew: %s", err.text);
+		return;
+	}
+	if (old.job_id != run->job.id || !same_layout(&old.layout, &run->layout) ||
+	    !bring_up(&run->job, &old)) {
+		snrun_say("the ranks are placed anew: the job does not hold the nodes any more that %s/" SN_LAYOUT_JSON " speaks of",
+			  run->dir);
+		sn_plan_done(&old);
+		return;
+	}
+	sn_plan_done(&run->plan);
+	run->plan = old;
+}
+
+static uint32_t requeues(void)
+{
+	const char *text = getenv("SLURM_RESTART_COUNT");
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+static int continue_state(struct snrun *run, struct sn_err *err)
+{
+	struct sn_runstate *state = &run->state;
+	struct sn_runstate old;
+	int rc = sn_runstate_read(run->dir, &old, err);
+
+	*state = (struct sn_runstate){
+		.job = run->job.id, .requeues = requeues(),
+	};
+	snprintf(state->host, sizeof(state->host), "%s", run->host);
+	if (rc == -ENOENT)
+		return 0;
+	if (rc && rc != -EINVAL)
+		return rc;
+	if (rc || old.job != run->job.id)
+		return 0;
+	if (old.ended && old.requeues == state->requeues) {
+		state->run = old.run + 1;
+		return 0;
+	}
+	state->run = old.run;
+	state->generation = old.generation + 1;
+	if (old.requeues == state->requeues) {
+		snrun_say("the snrun before this one did not come to its end; going on with generation %u",
+			  state->generation);
+		state->restarts = old.restarts + 1;
+		if (old.srun_pid)
+			snrun_end_step(run, old.srun_pid, old.host);
+	}
+	continue_plan(run);
+	return 0;
+}
+
+int snrun_prepare(struct snrun *run, struct sn_err *err)
+{
+	int fd, rc = sn_dir_make(run->dir, &fd, err);
+
+	run->lock = -1;
+	if (rc)
+		return rc;
+	close(fd);
+	err->text[0] = '\0';
+	rc = sn_runstate_lock(run->dir, run->host, &run->lock, err);
+	if (rc)
+		return rc;
+	if (run->lock < 0)
+		snrun_say("%s", err->text);
+	rc = continue_state(run, err);
+	run->plan.job_id = run->job.id;
+	return rc;
+}
+
+void snrun_done(struct snrun *run)
+{
+	sn_plan_done(&run->plan);
+	sn_job_done(&run->job);
+	if (run->lock >= 0)
+		close(run->lock);
+}
+
+/* ---- srun ---- */
+
+static uint32_t nodes_with_ranks(const struct sn_plan *plan)
+{
+	uint32_t n = 0;
+
+	while (n < plan->n_nodes && plan->node[n].ranks)
+		n++;
+	return n;
+}
+
+static char *node_list(const struct sn_plan *plan, uint32_t n)
+{
+	const char **name = calloc((size_t)n + 1, sizeof(*name));
+	char *list = NULL;
+
+	for (uint32_t i = 0; name && i < n; i++)
+		name[i] = plan->node[i].name;
+	if (name)
+		list = sn_hostlist_compress(name, n);
+	free(name);
+	return list;
+}
+
+static int add_variables(const struct snrun *run, uint32_t nodes,
+			 struct sn_words *to)
+{
+	const struct sn_plan *plan = &run->plan;
+	struct sn_stepenv env = {
+		.generation = plan->generation,
+		.max_restarts = snrun_max_restarts(run),
+		.port = plan->master_port,
+	};
+	char *list = node_list(plan, nodes), text[SN_STEPENV_TEXT_MAX];
+
+	snprintf(env.master, sizeof(env.master), "%s",
+		 plan->node[plan->rank_node[0]].name);
+	sn_stepenv_format(&env, text, sizeof(text));
+	sn_words_add(to, SN_STEPENV_JOB_DIR "=%s", run->dir);
+	sn_words_add(to, SN_STEPENV_RANKS "=" SN_STEPENV_RANKS_PLAN);
+	sn_words_add(to, SN_STEPENV_PLAN "=%s", text);
+	/* One variable has room for 128 KiB; without it GROUP_RANK is lacking. */
+	if (list && strlen(list) < 100000)
+		sn_words_add(to, SN_STEPENV_NODES "=%s", list);
+	if (run->bind)
+		sn_words_add(to, SN_STEPENV_BIND "=%s", run->bind);
+	free(list);
+	return list && !to->failed ? 0 : -ENOMEM;
+}
+
+int snrun_command(const struct snrun *run, int task_stderr,
+		  struct sn_words *argv, struct sn_words *env,
+		  struct sn_err *err)
+{
+	char hostfile[PATH_MAX + 16];
+	struct sn_words variables = { 0 };
+	struct sn_srun srun = {
+		.world = run->layout.world,
+		.nodes = nodes_with_ranks(&run->plan),
+		.hostfile = hostfile,
+		.card_gres = run->job.policy.card_gres,
+		.label = run->label,
+		.overcommit = run->job.cpus < run->layout.world,
+		.task_stderr = task_stderr,
+		.extra = run->srun_options,
+		.command = run->command,
+		.environment = run->environment,
+		.variables = &variables,
+	};
+	int rc;
+
+	snprintf(hostfile, sizeof(hostfile), "%s/" SN_HOSTFILE, run->dir);
+	rc = add_variables(run, srun.nodes, &variables);
+	rc = rc ? sn_err_set(err, rc, "no memory") :
+		sn_srun_make(&srun, argv, env, err);
+	sn_words_done(&variables);
+	return rc;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * slurmapi.h - calls of libslurm's public API that differ between its versions.
+ */
+#ifndef SN_LAUNCHER_SLURMAPI_H
+#define SN_LAUNCHER_SLURMAPI_H
+
+#include <slurm/slurm.h>
+#include <slurm/slurm_errno.h>
+
+#define SN_API_STEP_ID_T (SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(25, 11, 0))
+
+#if SN_API_STEP_ID_T
+static inline slurm_step_id_t sn_api_step(uint32_t job, uint32_t step)
+{
+	slurm_step_id_t id;
+
+	/* Later versions have further fields, 0 where they are not known. */
+	memset(&id, 0, sizeof(id));
+	id.job_id = job;
+	id.step_id = step;
+	id.step_het_comp = NO_VAL;
+	return id;
+}
+#endif
+
+/* All steps of a job. */
+static inline int sn_api_steps(uint32_t job, job_step_info_response_msg_t **ret)
+{
+#if SN_API_STEP_ID_T
+	slurm_step_id_t id = sn_api_step(job, NO_VAL);
+
+	return slurm_get_job_steps(&id, ret, SHOW_ALL);
+#else
+	return slurm_get_job_steps(0, job, NO_VAL, ret, SHOW_ALL);
+#endif
+}
+
+static inline int sn_api_signal(uint32_t job, uint32_t step, int sig)
+{
+#if SN_API_STEP_ID_T
+	slurm_step_id_t id = sn_api_step(job, step);
+
+	return slurm_kill_job_step(&id, (uint16_t)sig, 0);
+#else
+	return slurm_kill_job_step(job, step, (uint16_t)sig, 0);
+#endif
+}
+
+static inline void sn_api_free_conf(slurm_conf_t *conf)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	slurm_free_conf(conf);
+#else
+	slurm_free_ctl_conf(conf);
+#endif
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * snrun.h - the parts of snrun.
+ *
+ * snrun.c: the command line. setup.c: the job, its plan, its directory.
+ * relaunch.c: one generation after the other. step.c: one srun and what happens
+ * while it runs. watch.c: which nodes the job still has.
+ */
+#ifndef SN_LAUNCHER_SNRUN_H
+#define SN_LAUNCHER_SNRUN_H
+
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launcher/classify.h"
+#include "launcher/job.h"
+#include "launcher/plan.h"
+#include "launcher/runstate.h"
+#include "launcher/sruncmd.h"
+#include "topology/err.h"
+
+struct snrun {
+	/* as asked for */
+	bool dry_run, json, preflight, label;
+	const char *parallel; /* NULL: the job's */
+	const char *bind; /* NULL: as supernode.conf says */
+	const char *srun_options;
+	uint32_t max_restarts; /* UINT32_MAX: as supernode.conf says */
+	char *const *command;
+	char *const *environment;
+	sigset_t signals; /* as inherited, for srun */
+
+	struct sn_job job;
+	struct sn_layout layout;
+	uint32_t spares; /* in each supernode, SN_PLAN_MOST_SPARES */
+	struct sn_plan plan;
+	char host[SN_RUNSTATE_HOST_MAX];
+	char dir[PATH_MAX];
+	int lock;
+	struct sn_runstate state;
+	bool stopped; /* by a signal of the user's */
+	int stop_signal;
+};
+
+/* To standard error, one line that begins with "snrun: ". */
+void snrun_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Load the job and the layout that is to run in it. */
+int snrun_load(struct snrun *run, struct sn_err *err);
+/* Take the directory, clean up after a killed snrun, make or continue the plan. */
+int snrun_prepare(struct snrun *run, struct sn_err *err);
+void snrun_done(struct snrun *run);
+
+/* srun's words and environment for the plan. */
+int snrun_command(const struct snrun *run, int task_stderr,
+		  struct sn_words *argv, struct sn_words *env,
+		  struct sn_err *err);
+uint32_t snrun_max_restarts(const struct snrun *run);
+
+/* All generations; the exit code. */
+int snrun_generations(struct snrun *run);
+
+/*
+ * One step. *ret says how it ended; lost[i] is set for nodes of the plan that it
+ * lost. -errno only where it could not be started at all. watched: end the other
+ * ranks when one fails or a node is lost, as the step is to be started again.
+ */
+int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
+	       bool *lost, struct sn_err *err);
+/* End a step that an srun has left, and wait until it is gone. */
+void snrun_end_step(const struct snrun *run, uint32_t srun_pid,
+		    const char *host);
+
+/* Watch which nodes the job has, in a thread: an RPC may take its time.
+ * *ret_fd becomes readable when they have changed. */
+int snrun_watch_start(uint32_t job, uint32_t interval_ms, int *ret_fd,
+		      struct sn_err *err);
+/* The latest names; false: nothing is known yet. ended: the job has. */
+bool snrun_watch_nodes(struct sn_names *ret, bool *ended);
+
+#endif
