@@ -5,7 +5,6 @@
  * snrun names the node of each rank (srun -m arbitrary), and after a swap the
  * order of nodes is no longer the one that each node could work out by itself.
  * So srun's environment carries
- *	SUPERNODE_RANKS=plan
  *	SUPERNODE_PLAN=generation=1,port=61234,max_restarts=3,master=n003
  *	SUPERNODE_PLAN_NODES=n003,n[001-002]	in the order of their ranks, no spares
  * and the plugin sets GROUP_RANK (the place in the list), MASTER_ADDR,

@@ -128,11 +128,26 @@ VALUE(rank_size, is_ascend(t) && world(t, buf, size))
 VALUE(device_id, is_ascend(t) && t->cards && !strchr(t->cards, ',') &&
       text(buf, size, t->cards))
 
+/* Is card number LOCAL_RANK of the node's the rank's own? */
+static bool own_at_local(const struct sn_task *t)
+{
+	const char *p = t->node_cards;
+	uint32_t i;
+
+	for (i = 0; p && i < t->local; i++) {
+		p = strchr(p, ',');
+		if (p)
+			p++;
+	}
+	return p && t->cards && strcspn(p, ",") == strlen(t->cards) &&
+		!strncmp(p, t->cards, strlen(t->cards));
+}
+
 static bool visible(const struct sn_task *t, char *buf, size_t size)
 {
 	if (!is_ascend(t))
 		return false;
-	return text(buf, size, t->policy->visible_cards && t->node_cards ?
+	return text(buf, size, t->policy->visible_cards && own_at_local(t) ?
 		    t->node_cards : t->cards);
 }
 

@@ -4,7 +4,9 @@
  *
  * For a gres without a plugin Slurm hands out cards and tells nobody which.
  * The variable names cards by the number at the end of their device files,
- * as the Ascend runtime counts them, cgroup or not.
+ * as the Ascend runtime counts them, cgroup or not. What a user has set himself
+ * is kept, as with all of the suite's variables; SUPERNODE_CARDS always says
+ * what Slurm gave, and so whose the other is.
  */
 #include "plugins/compat.h"
 
@@ -21,6 +23,8 @@ const char plugin_type[] = "gres/npu";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 #define VISIBLE "ASCEND_RT_VISIBLE_DEVICES"
+#define CARDS "SUPERNODE_CARDS"
+#define NODE_CARDS "SUPERNODE_NODE_CARDS" /* the step's on this node */
 
 static list_t *devices; /* gres_device_t, in the order of their index */
 
@@ -53,8 +57,20 @@ static int add_device(void *x, void *arg)
 	return 0;
 }
 
-static void set_env(char ***env, bitstr_t *alloc, bitstr_t *usable)
+/* What we had set, for this step or for one around it, is in the other two. */
+static bool is_users(char **env)
 {
+	const char *value = getenvp(env, VISIBLE);
+
+	return value && *value && xstrcmp(value, getenvp(env, CARDS)) &&
+		xstrcmp(value, getenvp(env, NODE_CARDS));
+}
+
+/* to_node: not only one task's. */
+static void set_env(char ***env, bitstr_t *alloc, bitstr_t *usable,
+		    bool to_node)
+{
+	bool keep = is_users(*env);
 	struct listing to = {
 		.alloc = alloc,
 		.usable = usable,
@@ -64,12 +80,19 @@ static void set_env(char ***env, bitstr_t *alloc, bitstr_t *usable)
 
 	if (alloc && devices)
 		list_for_each(devices, add_device, &to);
-	/* Without cards the variable must go: an inner `srun --gres=none`
+	/* Without cards the variables must go: an inner `srun --gres=none`
 	 * would else see those of the job. */
-	if (to.text)
-		env_array_overwrite(env, VISIBLE, to.text);
-	else
+	if (to.text) {
+		if (!keep)
+			env_array_overwrite(env, VISIBLE, to.text);
+		env_array_overwrite(env, CARDS, to.text);
+		if (to_node)
+			env_array_overwrite(env, NODE_CARDS, to.text);
+	} else {
 		unsetenvp(*env, VISIBLE);
+		unsetenvp(*env, CARDS);
+		unsetenvp(*env, NODE_CARDS);
+	}
 	xfree(to.text);
 }
 
@@ -104,7 +127,7 @@ extern void gres_p_job_set_env(char ***job_env_ptr, bitstr_t *gres_bit_alloc,
 {
 	(void)gres_cnt;
 	(void)flags;
-	set_env(job_env_ptr, gres_bit_alloc, NULL);
+	set_env(job_env_ptr, gres_bit_alloc, NULL, true);
 }
 
 extern void gres_p_step_set_env(char ***step_env_ptr, bitstr_t *gres_bit_alloc,
@@ -112,7 +135,7 @@ extern void gres_p_step_set_env(char ***step_env_ptr, bitstr_t *gres_bit_alloc,
 {
 	(void)gres_cnt;
 	(void)flags;
-	set_env(step_env_ptr, gres_bit_alloc, NULL);
+	set_env(step_env_ptr, gres_bit_alloc, NULL, true);
 }
 
 extern void gres_p_task_set_env(char ***task_env_ptr, bitstr_t *gres_bit_alloc,
@@ -123,7 +146,7 @@ extern void gres_p_task_set_env(char ***task_env_ptr, bitstr_t *gres_bit_alloc,
 	(void)flags;
 	/* Not bound to some of them: the step's variable is right. */
 	if (usable_gres)
-		set_env(task_env_ptr, gres_bit_alloc, usable_gres);
+		set_env(task_env_ptr, gres_bit_alloc, usable_gres, false);
 }
 
 extern void gres_p_send_stepd(buf_t *buffer)

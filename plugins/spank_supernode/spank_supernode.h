@@ -4,7 +4,9 @@
  *
  * options.c: the job options, in sbatch, salloc, srun and slurmstepd.
  * stepmap.c: once a step and node, where the step's ranks are.
- * taskenv.c: in each task, the environment.
+ * stepfacts.c: and what else they have in common.
+ * taskenv.c: in each task, the environment; taskcards.c: its cards; taskbind.c: its
+ *	CPUs.
  */
 #ifndef SN_PLUGINS_SPANK_SUPERNODE_H
 #define SN_PLUGINS_SPANK_SUPERNODE_H
@@ -17,6 +19,8 @@
 #include "topology/jobspec.h"
 #include "topology/rankmap.h"
 #include "topology/topo.h"
+#include "plugins/spank_supernode/stepfacts.h"
+#include "plugins/spank_supernode/taskbind.h"
 
 int options_register(spank_t sp);
 /* All options together; a sentence to the user on error. */
@@ -37,13 +41,22 @@ struct stepmap {
 	bool split; /* no order would do: why says what cannot be whole */
 	struct sn_err why;
 	char *master; /* node of rank 0, NULL: not known */
-	bool has_map; /* map and group_rank count */
+	bool planned; /* by snrun, which named the node of each rank */
+	uint32_t generation, max_restarts; /* snrun's */
+	uint16_t port; /* 0: not given */
+	bool has_group;
+	uint32_t group; /* the node's number in the order of ranks */
+	bool has_map; /* map counts */
 	struct sn_rankmap map;
 	uint32_t here; /* this node's position in the map's nodes */
 	uint32_t n_nodes;
 	/* Where this node is; names are NULL where topology.conf cannot say. */
 	char *supernode, *unit;
 	uint32_t supernode_index, n_supernodes; /* among those of the step */
+	bool loose; /* this node is in no supernode of topology.conf */
+	enum sn_shape shape;
+	struct stepfacts facts;
+	struct taskbind *bind; /* NULL: nothing to bind */
 };
 
 void stepmap_make(spank_t sp, struct stepmap *ret);

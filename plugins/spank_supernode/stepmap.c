@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launcher/stepenv.h"
 #include "topology/hostlist.h"
 #include "plugins/common/jobopts.h"
 #include "plugins/common/sitefiles.h"
@@ -21,23 +22,8 @@
 
 static bool get_env(spank_t sp, const char *name, char **ret)
 {
-	size_t size = 1u << 12;
-
-	for (;;) {
-		char *buf = malloc(size);
-		spank_err_t rc = buf ? spank_getenv(sp, name, buf, (int)size) :
-			ESPANK_ERROR;
-
-		if (rc == ESPANK_SUCCESS) {
-			*ret = buf;
-			return true;
-		}
-		free(buf);
-		/* Tasks per node of a big step are long. */
-		if (rc != ESPANK_NOSPACE || size > (64u << 20))
-			return false;
-		size *= 4;
-	}
+	*ret = stepfacts_env(sp, name);
+	return *ret;
 }
 
 /* "8(x2),6" into counts of n nodes. */
@@ -131,6 +117,41 @@ static bool out_of_order(spank_t sp, const struct sn_stepnodes *nodes,
 				      sn_site_fills_by_topology());
 }
 
+/*
+ * What snrun says of a step that it starts. A list that is not of this step's
+ * nodes came from a step around it, and is nothing to go by.
+ */
+static void take_plan(spank_t sp, const struct sn_names *names, uint32_t here,
+		      struct stepmap *ret)
+{
+	struct sn_names order = { NULL, 0, 0 };
+	struct sn_stepenv plan;
+	char *text = NULL, *list = NULL;
+	size_t i;
+
+	if (!is_arbitrary(sp) ||
+	    !get_env(sp, SN_STEPENV_PLAN, &text) ||
+	    !get_env(sp, SN_STEPENV_NODES, &list) ||
+	    sn_stepenv_parse(text, &plan, NULL) ||
+	    sn_hostlist_expand(list, &order, NULL))
+		goto out;
+	for (i = 0; i < order.n && strcmp(order.name[i], names->name[here]); i++)
+		;
+	if (order.n != names->n || i == order.n)
+		goto out;
+	ret->planned = true;
+	ret->has_group = true;
+	ret->group = (uint32_t)i;
+	ret->generation = plan.generation;
+	ret->max_restarts = plan.max_restarts;
+	ret->port = plan.port;
+	ret->master = strdup(*plan.master ? plan.master : order.name[0]);
+out:
+	sn_names_done(&order);
+	free(text);
+	free(list);
+}
+
 static void place_here(const struct sn_topo *topo,
 		       const struct sn_stepnodes *nodes, uint32_t here,
 		       struct stepmap *ret)
@@ -139,6 +160,8 @@ static void place_here(const struct sn_topo *topo,
 	uint32_t last = SN_NONE;
 
 	ret->supernode = strdup(topo->supernode[s].name);
+	ret->loose = topo->supernode[s].loose;
+	ret->shape = topo->supernode[s].shape;
 	if (topo->node[t].unit != SN_NONE)
 		ret->unit = strdup(topo->unit[topo->node[t].unit].name);
 	for (i = 0; i < nodes->n; i++) {
@@ -159,9 +182,11 @@ static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 	struct sn_stepnodes nodes = { 0 };
 	struct sn_topo *topo = NULL;
 	struct sn_err err;
-	bool follow = ret->whole &&
-		ranks_follow_map(sp, tasks, (uint32_t)names->n);
+	bool follow;
 
+	take_plan(sp, names, here, ret);
+	follow = ret->whole && !ret->planned &&
+		ranks_follow_map(sp, tasks, (uint32_t)names->n);
 	/* Where another part's layout put its ranks is not known here. */
 	if (!is_arbitrary(sp) && !follow && (!ret->other_part || names->n == 1))
 		ret->master = strdup(names->name[0]);
@@ -190,6 +215,8 @@ static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 	}
 	ret->has_map = true;
 	ret->here = nodes.position[here];
+	ret->has_group = true;
+	ret->group = ret->here;
 	ret->master = strdup(names->name[nodes.order[ret->map.node[0]]]);
 out:
 	sn_stepnodes_done(&nodes);
@@ -208,6 +235,18 @@ static bool is_other_part(spank_t sp)
 
 	free(first);
 	return is;
+}
+
+static void prepare_tasks(spank_t sp, struct stepmap *ret)
+{
+	char *mode = stepfacts_env(sp, SN_STEPENV_BIND);
+
+	stepfacts_make(sp, &ret->facts);
+	ret->bind = taskbind_prepare(mode, &ret->facts.policy);
+	free(mode);
+	/* They are for this step, not for one that a task may start. */
+	spank_unsetenv(sp, SN_STEPENV_PLAN);
+	spank_unsetenv(sp, SN_STEPENV_NODES);
 }
 
 void stepmap_make(spank_t sp, struct stepmap *ret)
@@ -242,6 +281,7 @@ void stepmap_make(spank_t sp, struct stepmap *ret)
 	    parse_tasks(counts, tasks, names.n))
 		make(sp, ret, &names, tasks, here);
 out:
+	prepare_tasks(sp, ret);
 	free(tasks);
 	sn_names_done(&names);
 	free(list);

@@ -1,74 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * taskenv.c - the environment of one rank: torchrun's variables, its
- * coordinates on every axis, and where it is.
+ * taskenv.c - the environment of one rank.
  *
- * What the user has set is kept. Nothing is exported that is not sure: ranks
- * of a step that is not the whole layout have no coordinates.
+ * launcher/taskvars.h says what is set and who wins; here is where the facts
+ * come from. Nothing is exported that is not sure: ranks of a step that is not
+ * the whole layout have no coordinates. Runs as the job's user.
  */
 #include "plugins/compat.h"
 
-#include <stdarg.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "launcher/taskvars.h"
 #include "plugins/spank_supernode/spank_supernode.h"
+#include "plugins/spank_supernode/taskcards.h"
 
-/* The habit with Slurm; all of the range is above Linux's ephemeral ports. */
-#define PORT_FIRST 61000
-#define PORTS 4536
-/* Prime to PORTS, so that the steps of a job have ports far apart and not
- * those of the next jobs. */
-#define PORT_STEP 577
-#define PORT_RESTART 1151
+/* Clocks of a shared directory's server and of nodes differ. */
+#define CLOCK_SLACK 60
 
-static void set(spank_t sp, const char *name, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static void set(spank_t sp, const char *name, const char *fmt, ...)
-{
-	char value[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(value, sizeof(value), fmt, ap);
-	va_end(ap);
-	spank_setenv(sp, name, value, 0);
-}
-
-static const char *role_name(enum sn_role role)
-{
-	switch (role) {
-	case SN_ROLE_TRAIN:
-		return "train";
-	case SN_ROLE_PREFILL:
-		return "prefill";
-	case SN_ROLE_DECODE:
-		return "decode";
-	case SN_ROLE_INFER:
-		return "infer";
-	default:
-		return "default";
-	}
-}
-
-static uint32_t restarts(spank_t sp)
+static uint64_t number_in_env(spank_t sp, const char *name)
 {
 	char text[32];
 
-	if (spank_getenv(sp, "SLURM_RESTART_COUNT", text, sizeof(text)) !=
-	    ESPANK_SUCCESS)
+	if (spank_getenv(sp, name, text, sizeof(text)) != ESPANK_SUCCESS)
 		return 0;
-	return (uint32_t)strtoul(text, NULL, 10);
+	return strtoull(text, NULL, 10);
 }
 
-struct task {
-	uint32_t rank, local, local_world, world;
-	uint32_t job, step;
-};
-
-static bool get_task(spank_t sp, struct task *ret)
+static bool get_task(spank_t sp, struct sn_task *ret)
 {
 	return spank_get_item(sp, S_TASK_GLOBAL_ID, &ret->rank) == ESPANK_SUCCESS &&
 	       spank_get_item(sp, S_TASK_ID, &ret->local) == ESPANK_SUCCESS &&
@@ -78,64 +41,19 @@ static bool get_task(spank_t sp, struct task *ret)
 	       spank_get_item(sp, S_JOB_STEPID, &ret->step) == ESPANK_SUCCESS;
 }
 
-static void set_torchrun(spank_t sp, const struct stepmap *map,
-			 const struct task *task)
-{
-	uint32_t restarted = restarts(sp);
-
-	set(sp, "RANK", "%u", task->rank);
-	set(sp, "LOCAL_RANK", "%u", task->local);
-	set(sp, "WORLD_SIZE", "%u", task->world);
-	set(sp, "LOCAL_WORLD_SIZE", "%u", task->local_world);
-	set(sp, "GROUP_WORLD_SIZE", "%u", map->n_nodes);
-	set(sp, "ROLE_RANK", "%u", task->rank);
-	set(sp, "ROLE_NAME", "%s", role_name(map->spec.role));
-	set(sp, "ROLE_WORLD_SIZE", "%u", task->world);
-	set(sp, "MASTER_PORT", "%u", PORT_FIRST +
-	    (uint32_t)(((uint64_t)task->job + (uint64_t)task->step * PORT_STEP +
-			(uint64_t)restarted * PORT_RESTART) % PORTS));
-	set(sp, "TORCHELASTIC_RESTART_COUNT", "%u", restarted);
-	set(sp, "TORCHELASTIC_MAX_RESTARTS", "%u", 0);
-	set(sp, "TORCHELASTIC_RUN_ID", "%u", task->job);
-	/* Else rank 0 waits for a store that no agent has started. */
-	set(sp, "TORCHELASTIC_USE_AGENT_STORE", "False");
-	set(sp, "TORCH_NCCL_ASYNC_ERROR_HANDLING", "1");
-}
-
-static void set_coordinates(spank_t sp, const struct sn_layout *layout,
-			    uint32_t rank)
-{
-	struct sn_coords at;
-
-	sn_layout_coords(layout, rank, &at);
-	set(sp, "TP_RANK", "%u", at.tp);
-	set(sp, "CP_RANK", "%u", at.cp);
-	set(sp, "DP_RANK", "%u", at.dp);
-	set(sp, "PP_RANK", "%u", at.pp);
-	set(sp, "EP_RANK", "%u", at.ep);
-	set(sp, "ETP_RANK", "%u", at.etp);
-	set(sp, "EDP_RANK", "%u", at.edp);
-	set(sp, "TP_SIZE", "%u", layout->tp);
-	set(sp, "CP_SIZE", "%u", layout->cp);
-	set(sp, "DP_SIZE", "%u", layout->dp);
-	set(sp, "PP_SIZE", "%u", layout->pp);
-	set(sp, "EP_SIZE", "%u", layout->ep);
-	set(sp, "ETP_SIZE", "%u", layout->etp);
-	set(sp, "EDP_SIZE", "%u", layout->edp);
-}
-
-static void set_atom(spank_t sp, const struct sn_layout *layout, uint32_t rank)
+static bool find_atom(const struct sn_layout *layout, uint32_t rank,
+		      uint32_t *ret)
 {
 	uint32_t *block = calloc(layout->world, sizeof(*block));
+	bool found = block && !sn_layout_blocks(layout, SN_IN_SUPERNODE, block);
 
-	if (block && !sn_layout_blocks(layout, SN_IN_SUPERNODE, block)) {
-		set(sp, "SUPERNODE_ATOM", "%u", block[rank]);
-		set(sp, "SUPERNODE_ATOMS", "%u", layout->world / layout->atom);
-	}
+	if (found)
+		*ret = block[rank];
 	free(block);
+	return found;
 }
 
-static bool agrees(const struct stepmap *map, const struct task *task)
+static bool agrees(const struct stepmap *map, const struct sn_task *task)
 {
 	return map->map.node[task->rank] == map->here &&
 	       map->map.local[task->rank] == task->local;
@@ -143,7 +61,7 @@ static bool agrees(const struct stepmap *map, const struct task *task)
 
 /* From 25.05 on nothing in slurmctld sees to the order of ranks, so a wrong one
  * is no odd case but what a step gets that went past cli_filter/supernode. */
-static void tell_refusal(const struct task *task)
+static void tell_refusal(const struct sn_task *task)
 {
 	if (task->rank)
 		return; /* one sentence is enough */
@@ -151,7 +69,7 @@ static void tell_refusal(const struct task *task)
 		    SLURM_VERSION_STRING);
 }
 
-static void tell_split(const struct task *task, const char *why)
+static void tell_split(const struct sn_task *task, const char *why)
 {
 	if (task->rank)
 		return;
@@ -159,10 +77,121 @@ static void tell_split(const struct task *task, const char *why)
 		    why, task->job);
 }
 
+/* How often snrun has started this job's ranks; a plain srun after it goes by the
+ * file. */
+static uint32_t generation(const char *dir)
+{
+	char path[PATH_MAX], text[16];
+	ssize_t n = -1;
+	int fd;
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/generation", dir) >= sizeof(path))
+		return 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0) {
+		n = read(fd, text, sizeof(text) - 1);
+		close(fd);
+	}
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
+/*
+ * The job's rank table, if it is this run's. A requeued job finds its directory
+ * again with the table of other nodes, and HCCL would wait for those; and after
+ * snrun swapped a node, a plain srun's ranks are not where the table has them.
+ */
+static const char *find_table(spank_t sp, const struct stepmap *map,
+			      const struct sn_task *task, char *buf, size_t size)
+{
+	uint64_t start = number_in_env(sp, "SLURM_JOB_START_TIME");
+	struct stat st;
+
+	if (!task->job_dir || !task->layout || (!map->planned && task->generation) ||
+	    (size_t)snprintf(buf, size, "%s/ranktable.json", task->job_dir) >= size ||
+	    stat(buf, &st) || !S_ISREG(st.st_mode) || access(buf, R_OK) ||
+	    (uint64_t)st.st_mtime + CLOCK_SLACK < start)
+		return NULL;
+	return buf;
+}
+
+static const char *get(void *ctx, const char *name)
+{
+	/* A longer one is the user's all the same. */
+	static char value[1u << 16];
+	spank_err_t rc = spank_getenv(ctx, name, value, sizeof(value));
+
+	if (rc == ESPANK_NOSPACE)
+		snprintf(value, sizeof(value), "(long)");
+	return rc == ESPANK_SUCCESS || rc == ESPANK_NOSPACE ? value : NULL;
+}
+
+static void set(void *ctx, const char *name, const char *value)
+{
+	spank_setenv(ctx, name, value, 1);
+}
+
+static void unset(void *ctx, const char *name)
+{
+	spank_unsetenv(ctx, name);
+}
+
+/* What all tasks of the step share. */
+static void fill(const struct stepmap *map, struct sn_task *task)
+{
+	const struct stepfacts *facts = &map->facts;
+
+	task->n_nodes = map->n_nodes;
+	task->generation = map->generation;
+	task->max_restarts = map->max_restarts;
+	task->port = map->port;
+	task->role = map->spec.role;
+	task->supernode = map->supernode;
+	task->unit = map->unit;
+	task->supernode_index = map->supernode_index;
+	task->n_supernodes = map->n_supernodes;
+	task->loose = map->loose;
+	task->shape = map->shape;
+	task->spares = map->spec.spares;
+	task->job_dir = *facts->job_dir ? facts->job_dir : NULL;
+	task->if_ip = *facts->if_ip ? facts->if_ip : NULL;
+	task->imex = facts->imex;
+	task->vendor = facts->vendor;
+	task->policy = &facts->policy;
+	if (!map->planned && task->job_dir)
+		task->generation = generation(task->job_dir);
+}
+
+static void apply(spank_t sp, const struct stepmap *map, struct sn_task *task)
+{
+	const struct sn_taskenv env = { get, set, unset, sp };
+	char table[PATH_MAX], bound[SN_TASKVAR_MAX];
+	struct taskcards cards;
+	struct sn_err complaint;
+
+	taskcards_find(sp, map->facts.policy.card_gres, &cards);
+	task->cards = cards.own;
+	task->node_cards = cards.node;
+	task->table = find_table(sp, map, task, table, sizeof(table));
+	if (taskbind_apply(map->bind, task->local, task->local_world, cards.own,
+			   cards.node, bound, sizeof(bound)))
+		task->bound = bound;
+	if (sn_taskvars_apply(task, &env, &complaint))
+		slurm_error("supernode: rank %u has not all of its variables: out of memory",
+			    task->rank);
+	else if (*complaint.text && !task->rank)
+		slurm_error("supernode: %s", complaint.text);
+	taskcards_done(&cards);
+}
+
 bool taskenv_set(spank_t sp, const struct stepmap *map)
 {
-	struct task task;
+	struct sn_task task;
+	bool right;
 
+	memset(&task, 0, sizeof(task));
 	if (!get_task(sp, &task))
 		return true;
 	if (map->refused) {
@@ -173,28 +202,24 @@ bool taskenv_set(spank_t sp, const struct stepmap *map)
 		tell_split(&task, map->why.text);
 		return false;
 	}
-	set_torchrun(sp, map, &task);
-	if (map->supernode) {
-		set(sp, "SUPERNODE_NAME", "%s", map->supernode);
-		set(sp, "SUPERNODE_INDEX", "%u", map->supernode_index);
-		set(sp, "SUPERNODE_COUNT", "%u", map->n_supernodes);
-	}
-	if (map->unit)
-		set(sp, "SUPERNODE_UNIT", "%s", map->unit);
-	if (map->whole && task.rank < map->spec.layout.world) {
-		set_coordinates(sp, &map->spec.layout, task.rank);
-		set_atom(sp, &map->spec.layout, task.rank);
-	}
-	if (map->has_map && !agrees(map, &task)) {
+	task.restarts = (uint32_t)number_in_env(sp, "SLURM_RESTART_COUNT");
+	if (map->whole && task.rank < map->spec.layout.world &&
+	    find_atom(&map->spec.layout, task.rank, &task.atom))
+		task.layout = &map->spec.layout;
+	fill(map, &task);
+	right = !map->has_map || agrees(map, &task);
+	if (!right)
 		slurm_error("supernode: rank %u is not where the layout puts it, so %s; topology.conf here may differ from slurmctld's",
 			    task.rank, SN_SELECT_ORDERS_RANKS ?
 			    "MASTER_ADDR and GROUP_RANK are not set" :
 			    "it does not run");
-		return SN_SELECT_ORDERS_RANKS;
+	if (right) {
+		task.has_group = map->has_group;
+		task.group = map->group;
+		task.master = map->master;
 	}
-	if (map->has_map)
-		set(sp, "GROUP_RANK", "%u", map->here);
-	if (map->master)
-		set(sp, "MASTER_ADDR", "%s", map->master);
-	return true;
+	if (*map->facts.trouble.text && !task.rank)
+		slurm_error("supernode: %s", map->facts.trouble.text);
+	apply(sp, map, &task);
+	return right || SN_SELECT_ORDERS_RANKS;
 }

@@ -434,7 +434,7 @@ static void check_real(const char *name, uint32_t cards, uint32_t places)
 	uint32_t r, q, distinct = 0;
 
 	if (!topology)
-		skip();
+		return;
 	for (r = 0; r < cards; r++) {
 		near[r] = sn_bind_near_name(topology, r);
 		assert_non_null(near[r]);
