@@ -45,6 +45,11 @@
 
 /* A job without -N is held to the partition's MaxNodes by its tasks. */
 #define SN_LIMITS_IMPLICIT_NODES SN_SLURM_AT_LEAST(26, 5)
+#if SN_SLURM_AT_LEAST(26, 5)
+#define SN_IMPLICIT_NODES(job_ptr) ((job_ptr)->bit_flags & JOB_IMPLICIT_MAX_NODES)
+#else
+#define SN_IMPLICIT_NODES(job_ptr) false
+#endif
 
 /* Several topologies at once came with 25.05, and with them a context. Ours
  * is the only one, so it is not looked at. */

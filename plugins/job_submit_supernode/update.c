@@ -30,6 +30,14 @@ static int refuse_counted(const job_desc_msg_t *job_desc, struct sn_err *err)
 	return 0;
 }
 
+/* The user's; NO_VAL: none. */
+static uint32_t most_nodes(const job_record_t *job_ptr)
+{
+	uint32_t max = job_ptr->details->max_nodes;
+
+	return plan_is_set32(max) && !SN_IMPLICIT_NODES(job_ptr) ? max : NO_VAL;
+}
+
 /* ---- the other fields --------------------------------------------------------- */
 
 static int update_nodes(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
@@ -38,7 +46,7 @@ static int update_nodes(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
 	char *list = job_desc->req_nodes ? job_desc->req_nodes :
 		job_ptr->details->req_nodes;
 	uint32_t required = plan_count_hosts(list);
-	uint32_t had = job_ptr->details->max_nodes, min, max;
+	uint32_t had = most_nodes(job_ptr), min, max;
 	int rc;
 
 	if (plan_is_set32(job_desc->min_nodes)) {
@@ -82,7 +90,7 @@ static job_desc_msg_t as_submitted(const job_record_t *job_ptr)
 	if (details->whole_node & WHOLE_NODE_REQUIRED)
 		desc.shared = JOB_SHARED_NONE;
 	/* Without a greatest number the least one was ours. */
-	if (plan_is_set32(details->max_nodes)) {
+	if (plan_is_set32(most_nodes(job_ptr))) {
 		desc.min_nodes = details->min_nodes;
 		desc.max_nodes = details->max_nodes;
 		/* Whole nodes: so was this. */
