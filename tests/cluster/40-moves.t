@@ -36,7 +36,7 @@ ok "n010 leaves a" reconfigure <<-END
 	SupernodeName=c Nodes=n[003,006,009,012]
 END
 kept "left"
-like "left: it is loose" "$(scontrol show topology n010)" '^SupernodeName=n010 .*Loose=yes'
+like "left: it is loose" "$(show_topology n010)" '^SupernodeName=n010 .*Loose=yes'
 text=$(next_step "$run" 1)
 like "left: a step that would be split does not run" "$(tail -n 1 <<<"$text")" '^exit [1-9]'
 is "left: none of its ranks did" "$(grep -c '^rank ' <<<"$text")" 0

@@ -26,23 +26,23 @@ is_at_least() # 25.11
 # Each line's KEY=NAME, in the order they are printed.
 named() # ARGUMENT…
 {
-	scontrol show topology "$@" 2>&1 | sed 's/ .*//' | paste -sd' '
+	show_topology "$@" 2>&1 | sed 's/ .*//' | paste -sd' '
 }
 all="SupernodeName=a SupernodeName=b SupernodeName=c SupernodeName=n011 SupernodeName=n012 UnitName=u1 UnitName=u2 FabricName=pod1 FabricName=core"
 is "show topology: everything" "$(named)" "$all"
-text=$(scontrol show topology a)
+text=$(show_topology a)
 like "a supernode: its nodes" "$text" '^SupernodeName=a Nodes=n\[001,004,007,010\] '
 like "its fabric and spare" "$text" 'NodeCount=4 Fabric=pod1 SpareNodes=1'
 is "and nothing else" "$(wc -l <<<"$text")" 1
-like "its pool" "$(scontrol show topology c)" 'PoolMemory=2T'
-like "a unit" "$(scontrol show topology u2)" '^UnitName=u2 Nodes=n\[004,010\] Supernode=a$'
-like "a fabric has its supernodes' nodes" "$(scontrol show topology pod1)" '^FabricName=pod1 Nodes=n\[001-002,004-005,007-008,010\] Fabric=core$'
+like "its pool" "$(show_topology c)" 'PoolMemory=2T'
+like "a unit" "$(show_topology u2)" '^UnitName=u2 Nodes=n\[004,010\] Supernode=a$'
+like "a fabric has its supernodes' nodes" "$(show_topology pod1)" '^FabricName=pod1 Nodes=n\[001-002,004-005,007-008,010\] Fabric=core$'
 is "a node: all that it is in" "$(named n004)" "SupernodeName=a UnitName=u2 FabricName=pod1 FabricName=core"
 is "a node in no fabric" "$(named n006)" "SupernodeName=c"
-like "a loose node" "$(scontrol show topology n012)" '^SupernodeName=n012 Nodes=n012 NodeCount=1 Loose=yes$'
+like "a loose node" "$(show_topology n012)" '^SupernodeName=n012 Nodes=n012 NodeCount=1 Loose=yes$'
 is "a loose node: only itself" "$(named n012)" "SupernodeName=n012"
-like "no such name" "$(scontrol show topology nosuch 2>&1)" 'named nosuch'
-is "lines are cut where Slurm cuts them" "$(SLURM_TOPO_LEN=15 scontrol show topology b)" "SupernodeName=b"
+like "no such name" "$(show_topology nosuch 2>&1)" 'named nosuch'
+is "lines are cut where Slurm cuts them" "$(SLURM_TOPO_LEN=15 show_topology b)" "SupernodeName=b"
 if is_at_least 25.11; then
 	# More words: the topology's name and then the node.
 	like "unit=" "$(scontrol show topology unit=b 2>&1)" '.'

@@ -96,7 +96,7 @@ echo 'SupernodeName=broken' >"$conf"
 state_saved "$run"
 ctld_kill KILL
 ok "after kill -9 the backup takes over by itself" until_true 90 in_charge
-like "with the last good file" "$(scontrol show topology sn2)" '^SupernodeName=sn2 Nodes=n\[001,004,007,010\]'
+like "with the last good file" "$(show_topology sn2)" '^SupernodeName=sn2 Nodes=n\[001,004,007,010\]'
 like "it says so" "$(cat "$WORK/backup/log/slurmctld.log")" 'error: topology/supernode: .*topology.conf.*the last good topology stays'
 cp "$WORK/good" "$conf" # for the tests' own reading
 is "killed: the job runs, on its cards" "$(state_of "$run") $(cards_of "$run")" "RUNNING $cards"

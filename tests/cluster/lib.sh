@@ -177,6 +177,22 @@ log_is_clean()
 	is "slurmctld's log is without errors" "$text" ""
 }
 
+# show_topology [SUPERNODE|UNIT|FABRIC|NODE]: from 25.05 on the first word is the name
+# of a whole topology, and what is wanted of it is said by its kind.
+show_topology()
+{
+	case $(scontrol --version) in
+	*\ 24.*) scontrol show topology "$@" ;;
+	*)
+		case ${1:-} in
+		'') scontrol show topology ;;
+		n[0-9]*) scontrol show topology "node=$1" ;;
+		*) scontrol show topology "unit=$1" ;;
+		esac
+		;;
+	esac
+}
+
 # ---- jobs ----------------------------------------------------------------------
 
 # submit ARGUMENT…: prints the job's number; its output is $WORK/NUMBER.out
