@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "snctl/cli.h"
 #include "snctl/snctl.h"
@@ -106,14 +107,17 @@ int cmd_groups(int argc, char **argv)
 	};
 	const struct cli cli = {
 		.command = "groups",
-		.usage = "--parallel SPEC [--json]",
-		.about = "Show the process groups of a layout, by Megatron-LM's rule.",
+		.usage = "--parallel SPEC [--json], or snctl groups verify DIR|FILE...",
+		.about = "Show the process groups of a layout, by Megatron-LM's rule. To compare what the\n"
+			 "ranks of a job say, see snctl groups verify --help.",
 		.opts = opts,
 	};
 	struct sn_err err;
 	uint32_t n_args;
 	int rc;
 
+	if (argc > 1 && !strcmp(argv[1], "verify"))
+		return cmd_groups_verify(argc - 1, argv + 1);
 	rc = cli_parse(&cli, argc, argv, NULL, &n_args, &err);
 	if (rc > 0)
 		return SNCTL_DONE;

@@ -25,6 +25,7 @@ struct snctl_command {
 
 int cmd_place(int argc, char **argv);
 int cmd_groups(int argc, char **argv);
+int cmd_groups_verify(int argc, char **argv); /* snctl groups verify */
 int cmd_check(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_map(int argc, char **argv);
