@@ -317,7 +317,7 @@ int snrun_command(const struct snrun *run, int task_stderr,
 		  struct sn_words *argv, struct sn_words *env,
 		  struct sn_err *err)
 {
-	char hostfile[PATH_MAX + 16];
+	char hostfile[PATH_MAX + 16], layout[SN_LAYOUT_TEXT_MAX];
 	struct sn_words variables = { 0 };
 	struct sn_srun srun = {
 		.world = run->layout.world,
@@ -327,6 +327,7 @@ int snrun_command(const struct snrun *run, int task_stderr,
 		.label = run->label,
 		.overcommit = run->job.cpus < run->layout.world,
 		.task_stderr = task_stderr,
+		.layout = run->parallel ? layout : NULL,
 		.extra = run->srun_options,
 		.command = run->command,
 		.environment = run->environment,
@@ -335,6 +336,7 @@ int snrun_command(const struct snrun *run, int task_stderr,
 	int rc;
 
 	snprintf(hostfile, sizeof(hostfile), "%s/" SN_HOSTFILE, run->dir);
+	sn_layout_format(&run->layout, layout, sizeof(layout));
 	rc = add_variables(run, srun.nodes, &variables);
 	rc = rc ? sn_err_set(err, rc, "no memory") :
 		sn_srun_make(&srun, argv, env, err);

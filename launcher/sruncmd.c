@@ -169,6 +169,8 @@ int sn_srun_make(const struct sn_srun *srun, struct sn_words *argv,
 	if (srun->task_stderr >= 0 &&
 	    !find(srun->environment, "SLURM_STDERRMODE"))
 		sn_words_add(argv, "--error=/dev/fd/%d", srun->task_stderr);
+	if (srun->layout)
+		sn_words_add(argv, "--parallel=%s", srun->layout);
 	add_extra(srun->extra, argv);
 	sn_words_add(argv, "--");
 	for (char *const *word = srun->command; *word; word++)

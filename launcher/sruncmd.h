@@ -33,6 +33,8 @@ struct sn_srun {
 	bool overcommit; /* the job has fewer CPUs than ranks */
 	int task_stderr; /* the descriptor that tasks' standard error goes to, as
 			  * srun's own is read by snrun; -1: srun's */
+	const char *layout; /* for the SPANK plugin, where the job has another or
+			     * none; NULL: the job's */
 	const char *extra; /* the user's further options, split at blanks */
 	char *const *command;
 	/* What it inherits, and what is added for the tasks. */

@@ -62,10 +62,11 @@ static void the_command_line(void **state)
 	done();
 	srun.label = srun.overcommit = true;
 	srun.task_stderr = 9;
+	srun.layout = "tp=8";
 	srun.extra = "  --mpi=pmix\t--x y ";
 	make(&srun, environment);
 	line = sn_words_line(&argv);
-	assert_non_null(strstr(line, " --label --overcommit --error=/dev/fd/9 --mpi=pmix --x y -- python "));
+	assert_non_null(strstr(line, " --label --overcommit --error=/dev/fd/9 --parallel=tp=8 --mpi=pmix --x y -- python "));
 	free(line);
 	done();
 }
