@@ -109,6 +109,12 @@ static char *keep(struct sn_job *job, uint32_t *n, const char *text)
 	return job->text[*n] ? job->text[(*n)++] : NULL;
 }
 
+/* NULL: the job has no cards at all. */
+static const char *details(const slurm_job_info_t *info, size_t n, size_t i)
+{
+	return info->gres_detail_cnt == n ? info->gres_detail_str[i] : NULL;
+}
+
 static int take_nodes(struct sn_job *job, const slurm_job_info_t *info,
 		      const struct sn_names *names, struct sn_err *err)
 {
@@ -116,13 +122,8 @@ static int take_nodes(struct sn_job *job, const slurm_job_info_t *info,
 	size_t cards = 0, at = 0;
 	uint32_t n = 0;
 
-	if (info->gres_detail_cnt != names->n)
-		return sn_err_set(err, -EINVAL,
-				  "job %u has %zu nodes, and slurmctld tells the cards of %u; ask for cards with the job, such as --gres=%s:8, or for a layout by --parallel",
-				  job->id, names->n, info->gres_detail_cnt,
-				  job->policy.card_gres);
 	for (size_t i = 0; i < names->n; i++)
-		cards += gres_count(info->gres_detail_str[i],
+		cards += gres_count(details(info, names->n, i),
 				    job->policy.card_gres);
 	job->offer = calloc(names->n + 1, sizeof(*job->offer));
 	job->text = calloc(2 * names->n + 1, sizeof(*job->text));
@@ -141,7 +142,7 @@ static int take_nodes(struct sn_job *job, const slurm_job_info_t *info,
 			offer->address = keep(job, &n, address);
 		offer->card = job->card + at;
 		offer->n_cards = (uint32_t)
-			gres_list(info->gres_detail_str[i],
+			gres_list(details(info, names->n, i),
 				  job->policy.card_gres, job->card + at,
 				  cards - at);
 		at += offer->n_cards;

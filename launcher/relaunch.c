@@ -192,6 +192,8 @@ static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
 	for (;;) {
 		if (!rc)
 			rc = write_files(run, err);
+		if (!rc)
+			rc = snrun_distribute(run, err);
 		if (rc || !run->preflight)
 			return rc;
 		rc = sn_hooks_preflight(&run->plan, &run->job.policy, run->dir,

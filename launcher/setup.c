@@ -301,7 +301,10 @@ static int add_variables(const struct snrun *run, uint32_t nodes,
 	snprintf(env.master, sizeof(env.master), "%s",
 		 plan->node[plan->rank_node[0]].name);
 	sn_stepenv_format(&env, text, sizeof(text));
-	sn_words_add(to, SN_STEPENV_JOB_DIR "=%s", run->dir);
+	/* Else the SPANK plugin comes to the same directory, and counts it among
+	 * the variables that a container must be given. */
+	if (getenv(SN_STEPENV_JOB_DIR))
+		sn_words_add(to, SN_STEPENV_JOB_DIR "=%s", run->dir);
 	sn_words_add(to, SN_STEPENV_RANKS "=" SN_STEPENV_RANKS_PLAN);
 	sn_words_add(to, SN_STEPENV_PLAN "=%s", text);
 	/* One variable has room for 128 KiB; without it GROUP_RANK is lacking. */

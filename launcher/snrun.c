@@ -196,6 +196,8 @@ int main(int argc, char **argv)
 	struct sn_err err = { "" };
 	int rc, code;
 
+	if (argc == 4 && !strcmp(argv[1], "--receive"))
+		return snrun_receive(argv[2], argv[3]);
 	rc = parse(&run, argc, argv, &err);
 	if (rc > 0)
 		return fflush(stdout) ? 1 : 0;

@@ -4,7 +4,8 @@
  *
  * snrun.c: the command line. setup.c: the job, its plan, its directory.
  * relaunch.c: one generation after the other. step.c: one srun and what happens
- * while it runs. watch.c: which nodes the job still has.
+ * while it runs. watch.c: which nodes the job still has. distribute.c: the files
+ * on every node.
  */
 #ifndef SN_LAUNCHER_SNRUN_H
 #define SN_LAUNCHER_SNRUN_H
@@ -40,6 +41,7 @@ struct snrun {
 	char dir[PATH_MAX];
 	int lock;
 	struct sn_runstate state;
+	bool shared; /* all nodes are known to see the same directory */
 	bool stopped; /* by a signal of the user's */
 	int stop_signal;
 };
@@ -58,6 +60,11 @@ int snrun_command(const struct snrun *run, int task_stderr,
 		  struct sn_words *argv, struct sn_words *env,
 		  struct sn_err *err);
 uint32_t snrun_max_restarts(const struct snrun *run);
+
+/* The files on every node, where they do not share the directory; and the other
+ * end of it, `snrun --receive DIR TOKEN`, an exit code. */
+int snrun_distribute(struct snrun *run, struct sn_err *err);
+int snrun_receive(const char *dir, const char *token);
 
 /* All generations; the exit code. */
 int snrun_generations(struct snrun *run);
