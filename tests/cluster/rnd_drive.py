@@ -66,7 +66,7 @@ class Driver:
         topology = os.path.join(os.environ["CL_DIR"], "etc/topology.conf")
         self.check = rnd_check.Checker(TESTS, topology, self.cluster)
         self.jobs = {}          # number (of the array, of the first het part) -> what was asked
-        self.held, self.gone = set(), set()
+        self.held, self.ever_held, self.gone = set(), set(), set()
         self.reservations, self.drained = [], None
         self.count = collections.Counter()
         self.refusals = collections.Counter()
@@ -136,6 +136,7 @@ class Driver:
             # requeued is held with the rest.
             i = int(self.snap.jobs[i]["het"] or self.snap.jobs[i]["array"] or i)
             self.held.add(i)
+            self.ever_held.add(i)
             if not run("scontrol", self.rng.choice(["hold", "uhold"]), str(i))[0]:
                 self.count["held"] += 1
 
@@ -335,6 +336,14 @@ class Driver:
         if any(key and int(key) in self.held for key in (job["id"], job["array"], job["het"])):
             return
         if job["reason"] == "launch_failed_requeued_held":
+            return
+        # A hold that came while a task of an array ran is not undone with the rest.
+        if job["reason"] == "JobHeldUser" and any(
+                key and int(key) in self.ever_held for key in (job["id"], job["array"], job["het"])):
+            return
+        # In one of several partitions a reservation may have no node; Slurm says so
+        # until it has tried the next one.
+        if job["resv"] not in (None, "", "(null)") and job["priority"] != "0" and job["reason"] == "BadConstraints":
             return
         if job["priority"] == "0" or not fine(job["reason"]):
             now = self.read_job(job["id"])

@@ -157,11 +157,23 @@ class Generator:
             job["args"] += ["--ntasks-per-node=%d" % rng.randint(2, 8)]
         if rng.random() < 0.05:
             job["args"] += ["--contiguous"]
+        self.common(job)
         if "nodes" in job:
-            # Slurm refuses what that many nodes do not have.
-            most = job["nodes"][1]
-            job["too_big"] = job.get("cards", 0) > most * CARDS or job.get("tasks", 0) * cpus > most * CPUS
-        return self.common(job)
+            # Slurm refuses what so many nodes, or those left to choose from, do not have.
+            low, most = job["nodes"]
+            job["too_big"] = (job.get("cards", 0) > most * CARDS or job.get("tasks", 0) * cpus > most * CPUS
+                              or self.eligible(job) < low)
+        return job
+
+    def eligible(self, job):
+        """The nodes of the largest partition that may be used."""
+        most = 0
+        for part in job.get("partition", ["main"]):
+            nodes = set(self.cluster["partitions"][part]) - set(job.get("without", []))
+            if "feature" in job:
+                nodes &= set(self.cluster["features"][job["feature"]])
+            most = max(most, len(nodes))
+        return most
 
     def array(self):
         job = self.parallel() if self.rng.random() < 0.7 else self.plain()
