@@ -96,7 +96,8 @@ static void set_cost(const job_record_t *job_ptr, uint64_t units,
 	uint64_t age = job_ptr->start_time && job_ptr->start_time < now ?
 		(uint64_t)(now - job_ptr->start_time) : 0;
 
-	victim->lost = age * (units ? units : 1);
+	/* In its first second, too, a large job is more than a small one. */
+	victim->lost = (age + 1) * (units ? units : 1);
 	if (param_is_set("youngest_first"))
 		victim->priority = age;
 	else if (!xstrcmp(slurm_conf.preempt_type, "preempt/qos"))
