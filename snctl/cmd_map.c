@@ -48,7 +48,9 @@ static char *paint(const struct live *live, uint32_t cards)
 				uint32_t c = (uint32_t)__builtin_ctzll(m);
 
 				if (c < cards)
-					cells[(size_t)job->node[i] * cards + c] = job->symbol;
+					cells[(size_t)job->node[i] * cards + c] =
+						job->spare && job->spare[i] ?
+						PICTURE_SPARE : job->symbol;
 			}
 	}
 	return cells;
@@ -97,6 +99,15 @@ static void print_json(const struct live *live)
 				printf(",%d]", __builtin_ctzll(m));
 				first = false;
 			}
+		fputs("],\"spares\":[", stdout);
+		first = true;
+		for (uint32_t i = 0; i < job->n_nodes; i++) {
+			if (!job->spare || !job->spare[i])
+				continue;
+			fputs(first ? "" : ",", stdout);
+			json_string(stdout, topo->node[job->node[i]].name);
+			first = false;
+		}
 		fputs("]}", stdout);
 	}
 	fputs("]}\n", stdout);
@@ -131,7 +142,7 @@ static int print_picture(const struct live *live, struct sn_err *err)
 	uint32_t cards = live->most_cards ? live->most_cards : 1;
 	struct picture_row *row = calloc(topo->n_supernodes + 1, sizeof(*row));
 	char *cells = paint(live, cards);
-	bool by_card;
+	bool by_card, spares = false;
 
 	if (!row || !cells) {
 		free(row);
@@ -145,8 +156,11 @@ static int print_picture(const struct live *live, struct sn_err *err)
 	}
 	by_card = picture_print(stdout, row, topo->n_supernodes, cards, 0,
 				term_width(), term_has_colour());
-	printf("\nA row is a supernode, one character a %s: . free, x down or masked%s; a letter is a job\n",
-	       by_card ? "card" : "node", by_card ? "" : ", + partly used, * several jobs");
+	for (uint32_t j = 0; j < live->n_jobs; j++)
+		spares |= live->job[j].n_spares > 0;
+	printf("\nA row is a supernode, one character a %s: . free, x down or masked%s%s; a letter is a job\n",
+	       by_card ? "card" : "node", by_card ? "" : ", + partly used, * several jobs",
+	       spares ? ", ~ a job's spare" : "");
 	print_legend(live);
 	free(row);
 	free(cells);

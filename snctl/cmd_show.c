@@ -210,7 +210,7 @@ static int show_cards(const struct live *live, struct table *t, struct sn_err *e
 
 static const char *const job_head[] = {
 	">job", "<name", "<user", "<state", ">cards", ">nodes", ">supernodes",
-	"<parallel", NULL,
+	">spares", "<parallel", NULL,
 };
 
 static const char *job_state(const slurm_job_info_t *info)
@@ -261,6 +261,7 @@ static int show_jobs(const struct live *live, struct table *t, struct sn_err *er
 			  request.world : job->cards);
 		table_add(t, "%u", job->running ? job->n_nodes : job->info->num_nodes);
 		table_add(t, "%u", supernodes);
+		table_add(t, "%u", job->n_spares);
 		table_add(t, "%s", layout);
 	}
 	return 0;

@@ -280,6 +280,8 @@ static int read_jobs(struct live *live, struct sn_err *err)
 		if (!job->running)
 			continue;
 		rc = read_cards(live, job, err);
+		if (!rc && job->has_spec && job->spec.spares)
+			rc = live_find_spares(live, job, err);
 		if (rc)
 			return rc;
 		job->symbol = picture_symbol(running++);
@@ -311,6 +313,7 @@ void live_done(struct live *live)
 	for (uint32_t j = 0; j < live->n_jobs; j++) {
 		free(live->job[j].node);
 		free(live->job[j].node_cards);
+		free(live->job[j].spare);
 	}
 	free(live->job);
 	free(live->node);
@@ -377,7 +380,7 @@ bool live_request(const struct live *live, const struct live_job *job,
 
 	if (job->has_spec && job->spec.has_parallel) {
 		sn_place_request_init(ret, &job->spec);
-		if (info->max_nodes && info->max_nodes == info->num_nodes)
+		if (live_most_nodes(live, job) == info->num_nodes)
 			ret->exact_nodes = info->num_nodes;
 	} else if (!derive_request(live, info, ret)) {
 		return false;

@@ -38,8 +38,9 @@ struct live_job {
 	char symbol; /* in pictures, running jobs only */
 	uint32_t *node; /* [n_nodes], numbers of the model */
 	uint64_t *node_cards; /* [n_nodes], bits of the cards it holds there */
-	uint32_t n_nodes;
-	uint32_t cards;
+	bool *spare; /* [n_nodes] no rank runs there; NULL: none is */
+	uint32_t n_nodes, n_spares;
+	uint32_t cards; /* of spares, too */
 };
 
 struct live {
@@ -60,6 +61,10 @@ struct live {
 int live_load(const char *config, struct live *ret, struct sn_err *err);
 void live_done(struct live *live);
 
+/* Fill job->spare of a running job with spares; read_jobs() does. */
+int live_find_spares(const struct live *live, struct live_job *job,
+		     struct sn_err *err);
+
 /* What the engine would see for a job; *ret_node [topo->n_nodes] and
  * *ret_supernode [topo->n_supernodes] are owned by the caller (free). */
 int live_state(const struct live *live, struct sn_place_node **ret_node,
@@ -71,6 +76,10 @@ const char *live_state_word(const struct live_node *node);
 /* job's options from its record; false if it has none of ours. */
 bool live_jobspec(const slurm_job_info_t *info, uint32_t cards,
 		  struct sn_jobspec *ret);
+
+/* The most nodes with ranks that a --parallel job may have: its -N, which Slurm
+ * shows with room for spares. 0: no bound is known. */
+uint32_t live_most_nodes(const struct live *live, const struct live_job *job);
 
 /* What the engine is asked for: by --parallel, else by --gres and the like.
  * False: it asks for no cards. */

@@ -159,13 +159,18 @@ void why_ask_init(const struct live *live, const struct live_job *job,
 		if (ret->guessed && !exact)
 			ret->request.exact_nodes = 0;
 		ret->min = info->num_nodes;
-		ret->max = is_set32(info->max_nodes) && !(ret->guessed && !exact) ?
-			info->max_nodes : UINT32_MAX;
+		ret->max = live_most_nodes(live, job);
+		if (!ret->max || (ret->guessed && !exact))
+			ret->max = UINT32_MAX;
+		/* slurmctld may show what it last chose, spares included. */
+		if (ret->request.spares && !ret->request.exact_nodes)
+			ret->min = 0;
 		/* Without -N what is shown as the fewest may be a guess. */
 		if (ret->max == UINT32_MAX)
 			ret->min = 0;
 		if (is_set32(part->max_nodes) && ret->max > part->max_nodes)
-			ret->max = part->max_nodes;
+			ret->max = part->max_nodes > ret->request.spares ?
+				part->max_nodes - ret->request.spares : 1;
 		if (ret->whole && live->most_cards &&
 		    ret->request.world % live->most_cards == 0)
 			ret->request.exact_nodes = ret->request.world / live->most_cards;

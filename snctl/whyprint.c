@@ -29,6 +29,13 @@ static const char *format_time(time_t t, char *buf, size_t size)
 	return buf;
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
 static char *placed_nodes(const struct live *live, const struct why *why)
 {
 	const struct sn_placement *p = &why->now;
@@ -39,12 +46,15 @@ static char *placed_nodes(const struct live *live, const struct why *why)
 		return strdup(why->ctld.nodes);
 	if (!why->found)
 		return NULL;
-	node = calloc(p->n_nodes + 1, sizeof(*node));
+	node = calloc(p->n_nodes + p->n_spares + 1, sizeof(*node));
 	if (!node)
 		return NULL;
 	for (uint32_t i = 0; i < p->n_nodes; i++)
 		node[i] = p->node[i].node;
-	text = snctl_hostlist(live->topo, node, p->n_nodes);
+	for (uint32_t i = 0; i < p->n_spares; i++)
+		node[p->n_nodes + i] = p->spare[i].node;
+	qsort(node, p->n_nodes + p->n_spares, sizeof(*node), by_number);
+	text = snctl_hostlist(live->topo, node, p->n_nodes + p->n_spares);
 	free(node);
 	return text;
 }
