@@ -106,7 +106,8 @@ extern int cli_filter_p_pre_submit(slurm_opt_t *opt, int offset)
 	struct sn_jobspec spec;
 
 	if (opt->srun_opt) {
-		steporder_set(opt);
+		if (!steporder_set(opt))
+			return SLURM_ERROR;
 		steporder_keep_block(opt);
 	}
 	/* An srun in an allocation is a step, and has its own -n. */
@@ -116,9 +117,15 @@ extern int cli_filter_p_pre_submit(slurm_opt_t *opt, int offset)
 		return SLURM_SUCCESS;
 	/* SPANK has seen the option by now and put it there. */
 	text.parallel = getenv(SN_JOBOPT_PREFIX "parallel");
+	text.spares = getenv(SN_JOBOPT_PREFIX "spares");
 	if (!text.parallel || sn_jobspec_parse(&text, 0, &spec, NULL) ||
 	    !spec.has_parallel)
 		return SLURM_SUCCESS;
+	if (opt->srun_opt && spec.spares) {
+		error("--spares=%u: an srun that allocates starts its tasks on every node that it gets, spare ones too; allocate by sbatch or salloc and start the ranks there, by srun or snrun",
+		      spec.spares);
+		return SLURM_ERROR;
+	}
 	return tell(opt, spec.layout.world);
 }
 

@@ -2,11 +2,12 @@
 /*
  * steporder.c - have srun put a step's ranks where the layout wants them.
  *
- * How many ranks a node has is how many of its cards the job has: slurmctld
- * says that, and nothing else here does for sure.
+ * How many ranks a node has is how many of its cards the job has, unless it is a
+ * spare: slurmctld says that, and nothing else here does for sure.
  */
 #include "plugins/compat.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "src/common/log.h"
@@ -20,9 +21,10 @@
 #include "plugins/common/sitefiles.h"
 #include "plugins/common/stepnodes.h"
 #include "snctl/gresidx.h"
+#include "topology/spares.h"
 
 /* What srun in a job finds of the option that the job was submitted with. */
-#define INHERITED "SLURM_SPANK_" SN_JOBOPT_PREFIX "parallel"
+#define INHERITED "SLURM_SPANK_" SN_JOBOPT_PREFIX
 
 static bool wants_own_order(slurm_opt_t *opt)
 {
@@ -36,17 +38,15 @@ static bool wants_own_order(slurm_opt_t *opt)
 		 (dist & SLURM_DIST_NODEMASK) != SLURM_DIST_NODEBLOCK);
 }
 
-static bool is_whole(slurm_opt_t *opt, const struct sn_layout *layout,
-		     uint32_t nodes)
+/* nodes: with ranks. */
+static bool is_whole(slurm_opt_t *opt, uint32_t nodes)
 {
-	if (opt->ntasks_set && (uint32_t)opt->ntasks != layout->world)
-		return false;
 	return !slurm_option_set_by_cli(opt, 'N') ||
 		((uint32_t)opt->min_nodes == nodes &&
 		 (!opt->max_nodes || (uint32_t)opt->max_nodes == nodes));
 }
 
-static bool count_ranks(const slurm_job_info_t *job, uint32_t n,
+static bool count_cards(const slurm_job_info_t *job, uint32_t n,
 			uint16_t **ret)
 {
 	struct sn_policy policy;
@@ -78,10 +78,12 @@ static char *name_nodes(const struct sn_names *names,
 	return list;
 }
 
-static void take(slurm_opt_t *opt, char *list)
+static void take(slurm_opt_t *opt, char *list, uint32_t nodes)
 {
 	xfree(opt->nodelist);
 	opt->nodelist = list;
+	/* Of the allocation's environment, where spares count too. */
+	opt->min_nodes = opt->max_nodes = (int)nodes;
 	opt->distribution = (opt->distribution & SLURM_DIST_STATE_FLAGS) |
 		SLURM_DIST_ARBITRARY;
 	/* It follows from the list, and -N beside a list is refused. */
@@ -89,67 +91,125 @@ static void take(slurm_opt_t *opt, char *list)
 	setenv(SN_RANKS_ENV, SN_RANKS_BY_LAYOUT, 1);
 }
 
-static void order(slurm_opt_t *opt, const struct sn_layout *layout,
-		  const struct sn_names *names, const uint16_t *ranks)
+/* From the cards of the job's nodes to the ranks on them. */
+static int leave_spares_out(const struct sn_topo *topo,
+			    const struct sn_jobspec *spec,
+			    struct sn_stepnodes *nodes, uint32_t *ret_used,
+			    struct sn_err *err)
+{
+	struct sn_spares_node *held = xcalloc(nodes->n, sizeof(*held));
+	uint32_t *ranks = xcalloc(nodes->n, sizeof(*ranks)), i;
+	int rc;
+
+	for (i = 0; i < nodes->n; i++)
+		held[i] = (struct sn_spares_node){
+			nodes->topo_node[nodes->order[i]], nodes->run[i].ranks,
+		};
+	rc = sn_spares_find(topo, &spec->layout, spec->spares, held, nodes->n,
+			    ranks, NULL, err);
+	*ret_used = 0;
+	for (i = 0; !rc && i < nodes->n; i++) {
+		nodes->run[i].ranks = ranks[i];
+		*ret_used += ranks[i] > 0;
+	}
+	xfree(held);
+	xfree(ranks);
+	return rc;
+}
+
+static int order(slurm_opt_t *opt, const struct sn_jobspec *spec,
+		 const struct sn_names *names, const uint16_t *cards,
+		 struct sn_err *err)
 {
 	struct sn_stepnodes nodes = { 0 };
 	struct sn_rankmap map = { 0 };
 	struct sn_topo *topo = NULL;
-	struct sn_err err = { "a node is not in the topology" };
+	uint32_t used = (uint32_t)names->n;
+	int rc;
 
-	if (sn_site_topology(&topo, NULL, &err) ||
-	    sn_stepnodes_know(topo, names) ||
-	    sn_stepnodes_make(topo, names, ranks, &nodes) ||
-	    sn_rankmap_build(layout, nodes.run, nodes.n, &map, &err))
-		verbose("cli_filter/supernode: ranks left in Slurm's order: %s",
-			err.text);
-	else if (!sn_stepnodes_in_turn(&nodes, &map,
-				       sn_site_fills_by_topology()))
-		take(opt, name_nodes(names, &nodes, &map));
+	rc = sn_site_topology(&topo, NULL, err);
+	if (!rc && (sn_stepnodes_know(topo, names) ||
+		    sn_stepnodes_make(topo, names, cards, &nodes)))
+		rc = sn_err_set(err, -ENOENT, "a node is not in the topology");
+	if (!rc && spec->spares)
+		rc = leave_spares_out(topo, spec, &nodes, &used, err);
+	if (!rc && is_whole(opt, used)) {
+		rc = sn_rankmap_build(&spec->layout, nodes.run, nodes.n, &map,
+				      err);
+		if (!rc && (spec->spares ||
+			    !sn_stepnodes_in_turn(&nodes, &map,
+						  sn_site_fills_by_topology())))
+			take(opt, name_nodes(names, &nodes, &map), used);
+	}
 	sn_rankmap_done(&map);
 	sn_stepnodes_done(&nodes);
 	sn_topo_destroy(topo);
+	return rc;
 }
 
-static void order_in(slurm_opt_t *opt, const struct sn_layout *layout,
-		     const slurm_job_info_t *job)
+static int order_in(slurm_opt_t *opt, const struct sn_jobspec *spec,
+		    const slurm_job_info_t *job, struct sn_err *err)
 {
 	struct sn_names names = { NULL, 0, 0 };
-	uint16_t *ranks = NULL;
+	uint16_t *cards = NULL;
+	int rc;
 
-	if (job->nodes && !sn_hostlist_expand(job->nodes, &names, NULL) &&
-	    is_whole(opt, layout, (uint32_t)names.n) &&
-	    count_ranks(job, (uint32_t)names.n, &ranks))
-		order(opt, layout, &names, ranks);
-	xfree(ranks);
+	if (!job->nodes || sn_hostlist_expand(job->nodes, &names, NULL) ||
+	    !count_cards(job, (uint32_t)names.n, &cards))
+		rc = sn_err_set(err, -EPROTO,
+				"slurmctld does not tell the cards of the job's nodes");
+	else
+		rc = order(opt, spec, &names, cards, err);
+	xfree(cards);
 	sn_names_done(&names);
+	return rc;
 }
 
-void steporder_set(slurm_opt_t *opt)
+static int ask(slurm_opt_t *opt, const struct sn_jobspec *spec, const char *id,
+	       struct sn_err *err)
 {
-	struct sn_jobspec_text text = { .parallel = getenv(INHERITED) };
-	const char *id = getenv("SLURM_JOB_ID");
 	job_info_msg_t *jobs = NULL;
+	int rc = 0;
+
+	if (slurm_load_job(&jobs, SN_WHICH_JOB((uint32_t)strtoul(id, NULL, 10)),
+			   SHOW_DETAIL))
+		return sn_err_set(err, -EPROTO,
+				  "slurmctld does not tell the job's nodes: %s",
+				  slurm_strerror(errno));
+	if (jobs->record_count == 1)
+		rc = order_in(opt, spec, &jobs->job_array[0], err);
+	slurm_free_job_info_msg(jobs);
+	return rc;
+}
+
+bool steporder_set(slurm_opt_t *opt)
+{
+	struct sn_jobspec_text text = {
+		.parallel = getenv(INHERITED "parallel"),
+		.spares = getenv(INHERITED "spares"),
+	};
+	const char *id = getenv("SLURM_JOB_ID");
+	struct sn_err err = { "" };
 	struct sn_jobspec spec;
 
 	/* An srun inside a task of another one has that one's. Of snrun's own
 	 * the plan is still there, which no task sees. */
 	if (!getenv(SN_STEPENV_PLAN))
 		unsetenv(SN_RANKS_ENV);
-	if (SN_SELECT_ORDERS_RANKS || !id || !text.parallel ||
-	    wants_own_order(opt) || sn_jobspec_parse(&text, 0, &spec, NULL) ||
-	    !spec.has_parallel ||
-	    (opt->ntasks_set && (uint32_t)opt->ntasks != spec.layout.world))
-		return;
-	if (slurm_load_job(&jobs, SN_WHICH_JOB((uint32_t)strtoul(id, NULL, 10)),
-			   SHOW_DETAIL)) {
-		verbose("cli_filter/supernode: slurmctld does not tell job %s's nodes: %s",
-			id, slurm_strerror(errno));
-		return;
+	if (!id || !text.parallel || wants_own_order(opt) ||
+	    sn_jobspec_parse(&text, 0, &spec, NULL) || !spec.has_parallel ||
+	    (SN_SELECT_ORDERS_RANKS && !spec.spares) ||
+	    (opt->ntasks_set && (uint32_t)opt->ntasks != spec.layout.world) ||
+	    !ask(opt, &spec, id, &err))
+		return true;
+	if (!spec.spares) {
+		verbose("cli_filter/supernode: ranks left in Slurm's order: %s",
+			err.text);
+		return true;
 	}
-	if (jobs->record_count == 1)
-		order_in(opt, &spec.layout, &jobs->job_array[0]);
-	slurm_free_job_info_msg(jobs);
+	error("the ranks of job %s cannot be kept off its spare nodes: %s", id,
+	      err.text);
+	return false;
 }
 
 void steporder_keep_block(slurm_opt_t *opt)

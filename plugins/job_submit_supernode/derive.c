@@ -14,6 +14,7 @@
 #include "src/common/bitstring.h"
 #include "src/common/hostlist.h"
 #include "src/common/node_conf.h"
+#include "src/common/read_config.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
@@ -154,6 +155,23 @@ static int check_threads(const job_desc_msg_t *job_desc, struct sn_err *err)
 	return 0;
 }
 
+static int check_spares(const job_desc_msg_t *job_desc, const struct plan *plan,
+			struct sn_err *err)
+{
+	/* It sees to it that a job gets cards that have no task. */
+	if (xstrcmp(slurm_conf.select_type, "select/supernode"))
+		return sn_err_set(err, -EINVAL,
+				  "--spares=%u needs SelectType=select/supernode in slurm.conf, and it is %s",
+				  plan->spec->spares, slurm_conf.select_type);
+	/* Slurm starts the tasks of all its parts by one srun, which cannot be
+	 * told to leave nodes of a part out. */
+	if (job_desc->het_job_offset != NO_VAL)
+		return sn_err_set(err, -EINVAL,
+				  "--spares=%u does not go with a heterogeneous job; submit its parts as jobs of their own, or leave --spares out",
+				  plan->spec->spares);
+	return 0;
+}
+
 static int check_others(const job_desc_msg_t *job_desc, const struct plan *plan,
 			struct sn_err *err)
 {
@@ -161,11 +179,7 @@ static int check_others(const job_desc_msg_t *job_desc, const struct plan *plan,
 		return sn_err_set(err, -EINVAL,
 				  "-C %s: counted features do not go with --parallel, for Slurm would choose the nodes of each feature apart; leave the counts out",
 				  job_desc->features);
-	if (plan->spec->spares)
-		return sn_err_set(err, -EINVAL,
-				  "--spares=%u: spare nodes are not in this version: Slurm allocates exactly one card a rank, and spares would be cards without one",
-				  plan->spec->spares);
-	return 0;
+	return plan->spec->spares ? check_spares(job_desc, plan, err) : 0;
 }
 
 /* The srun in a batch script learns from its environment that a task has one
@@ -202,6 +216,9 @@ static void set_request(job_desc_msg_t *job_desc, const struct plan *plan)
 		   plan->type[0] ? ":" : "", plan->type);
 	if (job_desc->script && job_desc->environment)
 		tell_script(job_desc);
+	/* A spare is no use to a job that ends with the node that it is for. */
+	if (plan->spec->spares)
+		job_desc->kill_on_node_fail = 0;
 }
 
 int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,

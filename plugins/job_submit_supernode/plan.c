@@ -18,6 +18,7 @@
 
 #include "plugins/job_submit_supernode/derive.h"
 #include "plugins/job_submit_supernode/plan.h"
+#include "topology/spares.h"
 
 int plan_make(const struct sn_topoapi *api, const struct sn_jobspec *spec,
 	      struct plan *ret, struct sn_err *err)
@@ -29,6 +30,7 @@ int plan_make(const struct sn_topoapi *api, const struct sn_jobspec *spec,
 	ret->spec = spec;
 	ret->card = api->policy()->card_gres;
 	ret->world = spec->layout.world;
+	ret->most_spares = sn_spares_most(&spec->layout, spec->spares);
 	api->cards_per_node(&ret->most);
 	if (!ret->most)
 		return sn_err_set(err, -ENOSPC,
@@ -232,12 +234,14 @@ static void raise_limit(part_record_t *part, void *arg)
 static uint32_t most_nodes(const job_desc_msg_t *job_desc,
 			   const struct plan *plan, uint32_t min)
 {
-	uint32_t limit = 0;
+	uint32_t most = plan->world + plan->most_spares, limit = 0;
 
 	if (!SN_LIMITS_IMPLICIT_NODES)
 		return NO_VAL;
 	each_partition(job_desc, raise_limit, &limit);
-	return limit >= plan->world || limit < min ? NO_VAL : limit;
+	if (limit < most && limit >= min)
+		return limit;
+	return plan->most_spares ? most : NO_VAL;
 }
 
 /* Slurm's record says what is asked, so that whoever looks at it later need not
@@ -273,7 +277,8 @@ int plan_set_nodes(job_desc_msg_t *job_desc, struct plan *plan,
 	if (min < plan->least_nodes)
 		min = plan->least_nodes;
 	job_desc->min_nodes = min;
-	job_desc->max_nodes = max ? max : most_nodes(job_desc, plan, min);
+	job_desc->max_nodes = max ? max + plan->most_spares :
+		most_nodes(job_desc, plan, min);
 	return 0;
 }
 

@@ -19,6 +19,7 @@ struct plan {
 	uint32_t least_nodes;
 	uint32_t exact_nodes; /* that follow from other options; 0: free */
 	uint32_t min_nodes, max_nodes; /* the user's -N; 0: free */
+	uint32_t most_spares; /* nodes without ranks, besides those */
 	bool whole; /* nodes that nobody shares */
 	char type[64]; /* of the cards, "" */
 };
@@ -48,7 +49,8 @@ uint32_t plan_count_hosts(char *list);
  * with the `required` ones? option is what the user typed, "-N ". */
 int plan_check_nodes(const struct plan *plan, const char *option, uint32_t min,
 		     uint32_t max, uint32_t required, struct sn_err *err);
-/* Set the node counts of a job from its -N and -w. */
+/* Set the node counts of a job from its -N and -w. -N counts nodes with ranks;
+ * Slurm's greatest number has room for as many spares as there could be. */
 int plan_set_nodes(job_desc_msg_t *job_desc, struct plan *plan,
 		   struct sn_err *err);
 /* Could it fit these partitions, -w and -x if every card were free? */

@@ -18,8 +18,27 @@
 #include "plugins/job_submit_supernode/derive.h"
 #include "plugins/job_submit_supernode/plan.h"
 #include "plugins/job_submit_supernode/update.h"
+#include "topology/spares.h"
 
 #define ORDER "--parallel="
+
+/* What plan_set_nodes() added to the user's greatest number of nodes. */
+static uint32_t spares_of(const job_record_t *job_ptr)
+{
+	struct sn_jobspec_text text;
+	struct sn_jobspec spec;
+
+	if (!sn_jobopts_find(job_ptr->spank_job_env,
+			     job_ptr->spank_job_env_size, &text) ||
+	    sn_jobspec_parse(&text, 0, &spec, NULL) || !spec.has_parallel)
+		return 0;
+	return sn_spares_most(&spec.layout, spec.spares);
+}
+
+static uint32_t without_spares(uint32_t max, uint32_t spares)
+{
+	return plan_is_set32(max) && max > spares ? max - spares : max;
+}
 
 static int refuse_counted(const job_desc_msg_t *job_desc, struct sn_err *err)
 {
@@ -46,7 +65,9 @@ static int update_nodes(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
 	char *list = job_desc->req_nodes ? job_desc->req_nodes :
 		job_ptr->details->req_nodes;
 	uint32_t required = plan_count_hosts(list);
-	uint32_t had = most_nodes(job_ptr), min, max;
+	uint32_t had = without_spares(most_nodes(job_ptr),
+				      plan->most_spares);
+	uint32_t min, max;
 	int rc;
 
 	if (plan_is_set32(job_desc->min_nodes)) {
@@ -64,7 +85,7 @@ static int update_nodes(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
 		if (min < plan->least_nodes)
 			min = plan->least_nodes;
 		job_desc->min_nodes = min;
-		job_desc->max_nodes = max;
+		job_desc->max_nodes = max + plan->most_spares;
 	} else if (required > job_ptr->details->min_nodes) {
 		if (plan_is_set32(had) && had < required)
 			return sn_err_set(err, -EINVAL,
@@ -92,7 +113,8 @@ static job_desc_msg_t as_submitted(const job_record_t *job_ptr)
 	/* Without a greatest number the least one was ours. */
 	if (plan_is_set32(most_nodes(job_ptr))) {
 		desc.min_nodes = details->min_nodes;
-		desc.max_nodes = details->max_nodes;
+		desc.max_nodes = without_spares(details->max_nodes,
+						spares_of(job_ptr));
 		/* Whole nodes: so was this. */
 		if (desc.shared == JOB_SHARED_NONE)
 			desc.min_nodes = desc.max_nodes = NO_VAL;
@@ -126,7 +148,8 @@ static int check_change(const job_desc_msg_t *job_desc,
 		desc.cpus_per_task = job_desc->cpus_per_task;
 	if (plan_is_set32(job_desc->min_nodes)) {
 		desc.min_nodes = job_desc->min_nodes;
-		desc.max_nodes = job_desc->max_nodes;
+		desc.max_nodes = without_spares(job_desc->max_nodes,
+						plan->most_spares);
 	}
 	rc = plan_check_whole(&desc, plan, err);
 	if (!rc)

@@ -5,7 +5,7 @@
  * It loads the stock plugin and forwards every call. Where a job goes is
  * decided in topology/supernode; what is added here is the order of ranks when
  * a step starts (24.11; later Slurms ask elsewhere), word of what a call is for,
- * and the choice of jobs to preempt.
+ * the choice of jobs to preempt, and cards without a task.
  */
 #include "plugins/select_supernode/stock.h"
 
@@ -24,6 +24,29 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 static struct sn_stock stock;
 static job_test_fn stock_job_test;
 
+/*
+ * Slurm deals out cards by tasks. So topology/supernode lets a job have a task
+ * for each card of the spare nodes that it has just chosen, until they are
+ * dealt. What the job runs is as many as before.
+ */
+static int job_test_of_tasks(job_record_t *job_ptr, bitstr_t *node_bitmap,
+			     uint32_t min_nodes, uint32_t max_nodes,
+			     uint32_t req_nodes, uint16_t mode,
+			     list_t *preemptee_candidates,
+			     list_t **preemptee_job_list,
+			     resv_exc_t *resv_exc_ptr,
+			     will_run_data_t *will_run_ptr)
+{
+	uint32_t tasks = job_ptr->details ? job_ptr->details->num_tasks : 0;
+	int rc = stock_job_test(job_ptr, node_bitmap, min_nodes, max_nodes,
+				req_nodes, mode, preemptee_candidates,
+				preemptee_job_list, resv_exc_ptr, will_run_ptr);
+
+	if (job_ptr->details)
+		job_ptr->details->num_tasks = tasks;
+	return rc;
+}
+
 /* Slurm does not tell topology/supernode what it is asked for; we do. */
 static int told_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
 			 uint32_t min_nodes, uint32_t max_nodes,
@@ -39,7 +62,7 @@ static int told_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
 	bool lasting = (mode & SELECT_MODE_BASE) == SELECT_MODE_TEST_ONLY &&
 		resv_exc_ptr && !job_ptr->resv_name;
 	const struct job_test test = {
-		.stock = stock_job_test,
+		.stock = job_test_of_tasks,
 		.job_ptr = job_ptr,
 		.node_bitmap = node_bitmap,
 		.min_nodes = min_nodes,

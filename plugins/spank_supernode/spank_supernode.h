@@ -39,6 +39,7 @@ struct stepmap {
 	bool whole; /* as many tasks as the layout has ranks */
 	bool refused; /* the ranks are not in the layout's order and cannot be */
 	bool split; /* no order would do: why says what cannot be whole */
+	bool on_spares; /* ranks are on spare nodes: why says the numbers */
 	struct sn_err why;
 	char *master; /* node of rank 0, NULL: not known */
 	bool planned; /* by snrun, which named the node of each rank */

@@ -71,7 +71,7 @@ static bool is_arbitrary(spank_t sp)
 /* cli_filter/supernode had srun name the node of each rank. */
 static bool by_layout(spank_t sp)
 {
-	return !SN_SELECT_ORDERS_RANKS && is_arbitrary(sp) &&
+	return is_arbitrary(sp) &&
 		starts_with(sp, SN_RANKS_ENV, SN_RANKS_BY_LAYOUT);
 }
 
@@ -152,6 +152,44 @@ out:
 	free(list);
 }
 
+/*
+ * Is the layout started on more nodes than have ranks? Nodes are only listed in
+ * the environment as they were when the job began, so that after a loss this
+ * finds less. Whoever names the node of each rank knows what he does.
+ */
+static bool is_on_spares(spank_t sp, const struct sn_topo *topo,
+			 struct stepmap *map)
+{
+	bool *used = calloc((size_t)topo->n_supernodes + 1, sizeof(*used));
+	struct sn_names names = { NULL, 0, 0 };
+	uint64_t supernodes = 0, spares;
+	char *list = NULL;
+	size_t i;
+
+	if (used && get_env(sp, "SLURM_JOB_NODELIST", &list))
+		(void)sn_hostlist_expand(list, &names, NULL);
+	for (i = 0; i < names.n; i++) {
+		uint32_t t = sn_topo_find_node(topo, names.name[i]);
+
+		if (t == SN_NONE) {
+			supernodes++; /* loose */
+		} else if (!used[topo->node[t].supernode]) {
+			used[topo->node[t].supernode] = true;
+			supernodes++;
+		}
+	}
+	spares = supernodes * map->spec.spares;
+	map->on_spares = names.n > spares && map->n_nodes > names.n - spares;
+	if (map->on_spares)
+		sn_err_set(&map->why, 0,
+			   "%llu of the job's %zu nodes are spares, and this step has ranks on %u nodes",
+			   (unsigned long long)spares, names.n, map->n_nodes);
+	sn_names_done(&names);
+	free(list);
+	free(used);
+	return map->on_spares;
+}
+
 static void place_here(const struct sn_topo *topo,
 		       const struct sn_stepnodes *nodes, uint32_t here,
 		       struct stepmap *ret)
@@ -194,6 +232,9 @@ static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 		slurm_debug("supernode: %s", err.text);
 		return;
 	}
+	if (ret->whole && ret->spec.spares && !is_arbitrary(sp) &&
+	    is_on_spares(sp, topo, ret))
+		goto out;
 	if (sn_stepnodes_know(topo, names) ||
 	    sn_stepnodes_make(topo, names, tasks, &nodes))
 		goto out;

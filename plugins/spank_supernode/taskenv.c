@@ -77,6 +77,14 @@ static void tell_split(const struct sn_task *task, const char *why)
 		    why, task->job);
 }
 
+static void tell_spares(const struct sn_task *task, const char *why)
+{
+	if (task->rank)
+		return;
+	slurm_error("supernode: the tasks do not run, for ranks would be on spare nodes: %s; start them by snrun, or by srun without -N, -m, -w and -x and with CliFilterPlugins=supernode in slurm.conf",
+		    why);
+}
+
 /* How often snrun has started this job's ranks; a plain srun after it goes by the
  * file. */
 static uint32_t generation(const char *dir)
@@ -196,6 +204,10 @@ bool taskenv_set(spank_t sp, const struct stepmap *map)
 		return true;
 	if (map->refused) {
 		tell_refusal(&task);
+		return false;
+	}
+	if (map->on_spares) {
+		tell_spares(&task, map->why.text);
 		return false;
 	}
 	if (map->split) {

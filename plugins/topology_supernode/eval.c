@@ -6,6 +6,9 @@
  * deals W tasks over the nodes, bounded on each by the cards that are left in
  * sock_gres->total_cnt: with those cut to the ranks, they sum to W, and its
  * dealing can come out in one way only.
+ *
+ * Spare nodes are dealt to in the same way: their cards count as ranks until
+ * select/supernode, which has called, sets the number of tasks right again.
  */
 #include "plugins/compat.h"
 
@@ -15,6 +18,7 @@
 #include "src/common/bitstring.h"
 #include "src/common/log.h"
 #include "src/common/read_config.h"
+#include "src/common/xstring.h"
 
 #include "src/plugins/topology/common/eval_nodes.h"
 #include "src/plugins/topology/common/gres_sched.h"
@@ -25,14 +29,23 @@
 #include "plugins/topology_supernode/offer.h"
 #include "plugins/topology_supernode/plain.h"
 #include "plugins/topology_supernode/range.h"
+#include "topology/spares.h"
 
 /* How often to choose again when Slurm's own count of a node's cores comes out
  * lower than what it offered. Each time a node more is known. */
 #define TRIES 16
 
+/* What is taken of the offer: nodes with ranks, and spares as if they had some. */
+struct taken {
+	struct sn_placed_node *node;
+	uint32_t n;
+	uint32_t tasks; /* on all of them */
+};
+
 bool eval_is_ours(const job_record_t *job_ptr, struct sn_jobspec *ret)
 {
 	struct sn_jobspec_text text;
+	uint32_t tasks;
 
 	if (!model_topo() || !job_ptr->details || !job_ptr->gres_list_req ||
 	    !sn_jobopts_find(job_ptr->spank_job_env,
@@ -41,8 +54,33 @@ bool eval_is_ours(const job_record_t *job_ptr, struct sn_jobspec *ret)
 		return false;
 	/* job_submit/supernode has written the layout out in full, so that the
 	 * cards per node are not needed to read it. */
-	return !sn_jobspec_parse(&text, 0, ret, NULL) && ret->has_parallel &&
-	       job_ptr->details->num_tasks == ret->layout.world;
+	if (sn_jobspec_parse(&text, 0, ret, NULL) || !ret->has_parallel)
+		return false;
+	/* More: of a choice of ours in this same call. */
+	tasks = job_ptr->details->num_tasks;
+	return tasks == ret->layout.world ||
+	       (ret->spares && tasks > ret->layout.world);
+}
+
+static int take(const struct sn_placement *placed, struct taken *ret)
+{
+	uint32_t i;
+
+	*ret = (struct taken){
+		.node = calloc((size_t)placed->n_nodes + placed->n_spares + 1,
+			       sizeof(*ret->node)),
+	};
+	if (!ret->node)
+		return -ENOMEM;
+	for (i = 0; i < placed->n_nodes; i++)
+		ret->node[ret->n++] = placed->node[i];
+	for (i = 0; i < placed->n_spares; i++)
+		ret->node[ret->n++] = (struct sn_placed_node){
+			placed->spare[i].node, placed->spare[i].cards,
+		};
+	for (i = 0; i < ret->n; i++)
+		ret->tasks += ret->node[i].ranks;
+	return 0;
 }
 
 /* Cut one node to its ranks. Returns how many it can really run. */
@@ -90,16 +128,15 @@ static void restore(topology_eval_t *topo_eval, int i, uint32_t card_id,
  * Cut every node of the answer. True if all can run what they should; else the
  * offer knows better now and everything in topo_eval is as it was.
  */
-static bool cut(topology_eval_t *topo_eval, const struct sn_placement *placed,
+static bool cut(topology_eval_t *topo_eval, const struct taken *taken,
 		struct offer *offer)
 {
 	uint32_t card_id = model_card_id(), n;
-	struct saved *saved = calloc((size_t)placed->n_nodes + 1,
-				     sizeof(*saved));
+	struct saved *saved = calloc((size_t)taken->n + 1, sizeof(*saved));
 	bool fits = saved != NULL;
 
-	for (n = 0; saved && n < placed->n_nodes; n++) {
-		const struct sn_placed_node *node = &placed->node[n];
+	for (n = 0; saved && n < taken->n; n++) {
+		const struct sn_placed_node *node = &taken->node[n];
 		int i = model_node_inx(node->node);
 		avail_res_t *res = topo_eval->avail_res_array[i];
 		uint32_t can;
@@ -114,9 +151,9 @@ static bool cut(topology_eval_t *topo_eval, const struct sn_placement *placed,
 			fits = false;
 		}
 	}
-	for (n = 0; saved && n < placed->n_nodes; n++) {
+	for (n = 0; saved && n < taken->n; n++) {
 		if (!fits)
-			restore(topo_eval, model_node_inx(placed->node[n].node),
+			restore(topo_eval, model_node_inx(taken->node[n].node),
 				card_id, &saved[n]);
 		FREE_NULL_BITMAP(saved[n].cores);
 	}
@@ -126,16 +163,16 @@ static bool cut(topology_eval_t *topo_eval, const struct sn_placement *placed,
 
 /* Slurm lowers avail_cpus to what is left of the cores after the cut, as its
  * common_topo_choose_nodes() does. */
-static bool settle(topology_eval_t *topo_eval, const struct sn_placement *placed)
+static bool settle(topology_eval_t *topo_eval, const struct taken *taken)
 {
 	uint32_t cpt = offer_cpus_per_task(topo_eval->job_ptr), n;
 
 	bit_clear_all(topo_eval->node_map);
-	for (n = 0; n < placed->n_nodes; n++)
-		bit_set(topo_eval->node_map, model_node_inx(placed->node[n].node));
+	for (n = 0; n < taken->n; n++)
+		bit_set(topo_eval->node_map, model_node_inx(taken->node[n].node));
 	eval_nodes_clip_socket_cores(topo_eval);
-	for (n = 0; n < placed->n_nodes; n++) {
-		int i = model_node_inx(placed->node[n].node);
+	for (n = 0; n < taken->n; n++) {
+		int i = model_node_inx(taken->node[n].node);
 		avail_res_t *res = topo_eval->avail_res_array[i];
 		uint32_t cpus = res->avail_cpus;
 
@@ -144,10 +181,45 @@ static bool settle(topology_eval_t *topo_eval, const struct sn_placement *placed
 				node_record_table_ptr[i]->tpc;
 		if (cpus < res->avail_cpus)
 			res->avail_cpus = (uint16_t)cpus;
-		if (res->avail_cpus < placed->node[n].ranks * cpt)
+		if (res->avail_cpus < taken->node[n].ranks * cpt)
 			return false;
 	}
+	topo_eval->job_ptr->details->num_tasks = taken->tasks;
 	return true;
+}
+
+/* Within Slurm's bounds, which count spares too; -N, which does not, has been
+ * given room for them. */
+static int place_bounded(const topology_eval_t *topo_eval,
+			 const struct sn_jobspec *spec,
+			 const struct sn_place_state *state,
+			 const struct sn_place_request *request,
+			 struct sn_placement *ret, struct sn_err *err)
+{
+	uint32_t most = topo_eval->job_ptr->details->max_nodes;
+	uint32_t room = sn_spares_most(&spec->layout, spec->spares);
+	uint32_t max = topo_eval->max_nodes, n;
+	int rc;
+
+	/* Where it is the partition's, nobody gave -N. */
+	if (SN_IMPLICIT_NODES(topo_eval->job_ptr) ||
+	    (SN_LIMITS_IMPLICIT_NODES && topo_eval->job_ptr->part_ptr &&
+	     most == topo_eval->job_ptr->part_ptr->max_nodes))
+		most = 0;
+	if (most > room && most - room < max)
+		max = most - room;
+	rc = range_place(model_topo(), state, request, topo_eval->min_nodes,
+			 max, ret, err);
+	if (rc || ret->n_nodes + ret->n_spares <= topo_eval->max_nodes)
+		return rc;
+	n = ret->n_spares;
+	sn_placement_done(ret);
+	if (topo_eval->max_nodes <= n)
+		return sn_err_set(err, -ENOSPC,
+				  "%u spare nodes leave none of %u for ranks",
+				  n, topo_eval->max_nodes);
+	return range_place(model_topo(), state, request, topo_eval->min_nodes,
+			   topo_eval->max_nodes - n, ret, err);
 }
 
 static bool ask_for(const topology_eval_t *topo_eval,
@@ -173,9 +245,9 @@ static bool ask_for(const topology_eval_t *topo_eval,
 static void log_choice(const topology_eval_t *topo_eval,
 		       const struct sn_placement *placed)
 {
-	log_flag(SELECT_TYPE, "topology/supernode: %pJ: %u nodes in %u supernodes%s",
-		 topo_eval->job_ptr, placed->n_nodes, placed->n_supernodes,
-		 placed->exact ? "" : ", perhaps not the best");
+	log_flag(SELECT_TYPE, "topology/supernode: %pJ: %u nodes and %u spares in %u supernodes%s",
+		 topo_eval->job_ptr, placed->n_nodes, placed->n_spares,
+		 placed->n_supernodes, placed->exact ? "" : ", perhaps not the best");
 }
 
 /*
@@ -201,10 +273,15 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 	struct sn_placement placed = { 0 };
 	struct sn_place_request request;
 	struct sn_place_state state;
+	struct taken taken = { 0 };
 	struct offer offer = { 0 };
 	struct sn_err err = { "" };
 	int rc = SLURM_ERROR, tries;
 
+	/* Nobody would take the tasks of spare cards back. */
+	if (spec->spares && xstrcmp(slurm_conf.select_type, "select/supernode"))
+		return SLURM_ERROR;
+	topo_eval->job_ptr->details->num_tasks = spec->layout.world;
 	if (!ask_for(topo_eval, spec, &request)) {
 		log_flag(SELECT_TYPE, "topology/supernode: %pJ: whole nodes, but %u ranks do not fill nodes",
 			 topo_eval->job_ptr, spec->layout.world);
@@ -220,26 +297,29 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 	state.node = offer.node;
 	state.supernode = offer.supernode;
 	for (tries = 0; tries < TRIES; tries++) {
-		if (range_place(model_topo(), &state, &request,
-				topo_eval->min_nodes, topo_eval->max_nodes,
-				&placed, &err)) {
+		if (place_bounded(topo_eval, spec, &state, &request, &placed,
+				  &err)) {
 			log_flag(SELECT_TYPE, "topology/supernode: %pJ: %s",
 				 topo_eval->job_ptr, err.text);
 			goto out;
 		}
-		if (cut(topo_eval, &placed, &offer))
+		free(taken.node);
+		if (take(&placed, &taken))
+			goto out;
+		if (cut(topo_eval, &taken, &offer))
 			break;
 		sn_placement_done(&placed);
 		memset(&placed, 0, sizeof(placed));
 	}
-	if (tries == TRIES || placed.n_nodes > topo_eval->max_nodes ||
-	    placed.n_nodes < topo_eval->min_nodes || placed.n_spares)
+	if (tries == TRIES || taken.n > topo_eval->max_nodes ||
+	    placed.n_nodes < topo_eval->min_nodes)
 		goto out;
-	if (!settle(topo_eval, &placed))
+	if (!settle(topo_eval, &taken))
 		goto out;
 	log_choice(topo_eval, &placed);
 	rc = SLURM_SUCCESS;
 out:
+	free(taken.node);
 	sn_placement_done(&placed);
 	offer_done(&offer);
 	return rc && did_fit(topo_eval) ? SLURM_SUCCESS : rc;
