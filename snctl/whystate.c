@@ -58,7 +58,9 @@ time_t why_end_of(const struct live_job *job)
 {
 	if (job->info->job_state & JOB_COMPLETING)
 		return 1;
-	if (job->info->time_limit == INFINITE || job->info->time_limit == NO_VAL)
+	/* A job without a limit that backfill starts is given a year. */
+	if (job->info->time_limit == INFINITE || job->info->time_limit == NO_VAL ||
+	    job->info->time_limit >= YEAR / 60)
 		return 0;
 	return job->info->end_time;
 }
