@@ -22,8 +22,10 @@
  * and recognise cons_tres by its id. The number is on the wire: keep it. */
 #if SN_SLURM_AT_LEAST(25, 5)
 #define SN_SELECT_PLUGIN_ID 109
+#define SN_SELECT_PLUGIN_ID_CONS_TRES 109
 #else
 #define SN_SELECT_PLUGIN_ID 191
+#define SN_SELECT_PLUGIN_ID_CONS_TRES 192
 #endif
 
 /* Slurm's own topologies are 100 to 103. The number is on the wire. */

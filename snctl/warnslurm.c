@@ -109,7 +109,9 @@ int snctl_warn_plugins(const char *path, const struct snctl_slurmconf *conf,
 		snctl_sibling(path, "plugstack.conf");
 	int rc = yaml && stack ? 0 : -ENOMEM;
 
-	if (!rc && (!conf->select_type || !has_plugin(conf->select_type, "select", "supernode")))
+	if (!rc && (!conf->select_type ||
+		    (!has_plugin(conf->select_type, "select", "supernode") &&
+		     !has_plugin(conf->select_type, "select", "cons_tres_supernode"))))
 		rc = warn(ret, "slurm.conf has %s%s, so masked cards are given out and ranks stay in the node table's order; the line is SelectType=select/supernode",
 			  conf->select_type ? "SelectType=" : "no SelectType",
 			  conf->select_type ? conf->select_type : "");

@@ -111,7 +111,7 @@ conf_slurm()
 	if [ -n "$CL_PLUGINS" ]; then
 		cat <<-END
 			TopologyPlugin=topology/supernode
-			SelectType=select/supernode
+			SelectType=${CL_SELECT:-select/supernode}
 			JobSubmitPlugins=supernode
 		END
 		[ ! -e "$CL_PLUGINS/cli_filter_supernode.so" ] || echo CliFilterPlugins=supernode

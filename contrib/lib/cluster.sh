@@ -20,6 +20,7 @@
 #   CL_NODES CL_PER CL_PODS CL_CARDS CL_UNIT   nodes, nodes a supernode,
 #                     pods, cards a node, nodes a unit (0: no units)
 #   CL_TOPOLOGY       a topology.conf to use instead of the made one
+#   CL_SELECT         SelectType, if not select/supernode
 #   CL_EXTRA          further lines for slurm.conf
 #   CL_NET            auto, netns or loopback
 CL_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

@@ -352,7 +352,8 @@ int sn_site_policy(struct sn_policy *ret, struct sn_err *err)
 
 bool sn_site_selects_supernode(void)
 {
-	return !xstrcasecmp(slurm_conf.select_type, "select/supernode");
+	return !xstrcasecmp(slurm_conf.select_type, "select/supernode") ||
+		!xstrcasecmp(slurm_conf.select_type, "select/cons_tres_supernode");
 }
 
 bool sn_site_fills_by_topology(void)

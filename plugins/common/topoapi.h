@@ -19,7 +19,7 @@
 #include "topology/topo.h"
 
 #define SN_TOPOAPI_SYMBOL "sn_topoapi_table"
-#define SN_TOPOAPI_VERSION 3
+#define SN_TOPOAPI_VERSION 4
 
 /* How a job may be placed, apart from its layout. */
 struct sn_topoapi_ask {
@@ -47,6 +47,8 @@ struct sn_topoapi {
 	/* Which SELECT_MODE_… the eval_nodes calls that follow in this thread
 	 * are for: Slurm does not tell a topology plugin. */
 	void (*set_mode)(uint16_t mode);
+	/* Under the node write lock: nodes came to the node table or left it. */
+	void (*nodes_changed)(void);
 };
 
 /* NULL if topology/supernode is not what Slurm has loaded. */

@@ -17,12 +17,20 @@
 #include "plugins/select_supernode/steptopo.h"
 
 const char plugin_name[] = "Supernode selection plugin";
+/* Slurm has dynamic nodes, and some more, only where the name in SelectType has
+ * "cons_tres" in it. So there is a second one, the same but for its name. */
+#ifdef SN_SELECT_CONS_TRES
+const char plugin_type[] = "select/cons_tres_supernode";
+const uint32_t plugin_id = SN_SELECT_PLUGIN_ID_CONS_TRES;
+#else
 const char plugin_type[] = "select/supernode";
 const uint32_t plugin_id = SN_SELECT_PLUGIN_ID;
+#endif
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 static struct sn_stock stock;
 static job_test_fn stock_job_test;
+static int (*stock_reconfigure)(void);
 
 /*
  * Slurm deals out cards by tasks. So topology/supernode lets a job have a task
@@ -84,12 +92,25 @@ static int told_job_test(job_record_t *job_ptr, bitstr_t *node_bitmap,
 	return rc;
 }
 
+/* Slurm calls this after nodes have been created or deleted at run time, of
+ * which 24.11 does not tell a topology plugin. */
+static int told_reconfigure(void)
+{
+	const struct sn_topoapi *api = sn_topoapi_find();
+
+	if (api)
+		api->nodes_changed();
+	return stock_reconfigure();
+}
+
 extern int init(void)
 {
 	if (sn_stock_load(&stock))
 		return SLURM_ERROR;
 	stock_job_test = stock.select_p_job_test;
 	stock.select_p_job_test = told_job_test;
+	stock_reconfigure = stock.select_p_reconfigure;
+	stock.select_p_reconfigure = told_reconfigure;
 	verbose("%s loaded", plugin_type);
 	/* Slurm calls the stock plugin's init() itself only where it loads it
 	 * for its own sake; it may be called twice. */

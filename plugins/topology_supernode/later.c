@@ -49,7 +49,7 @@ extern int topology_p_add_rm_node(node_record_t *node_ptr, char *unit,
 
 	(void)tctx;
 	if (!model_has_node(node_ptr))
-		model_build();
+		model_nodes_changed();
 	is = supernode_of(node_ptr);
 	if (!unit || !*unit || !is || !xstrcmp(unit, is->name))
 		return SLURM_SUCCESS;

@@ -178,24 +178,67 @@ static void untie(void)
 	model.topo = NULL;
 }
 
-void model_build(void)
+static void take(struct sn_topo *topo)
 {
-	struct sn_site_files files = { NULL, 0 };
-	struct sn_topo *topo;
-
-	read_policy();
-	topo = read_topology(&files);
 	untie();
-	sn_site_files_done(&model.files);
-	model.files = files;
 	if (!topo)
 		return;
 	add_loose(topo);
 	tie(topo);
 	model.topo = topo;
+}
+
+void model_build(void)
+{
+	struct sn_site_files files = { NULL, 0 };
+	const struct sn_topo *topo;
+
+	read_policy();
+	take(read_topology(&files));
+	sn_site_files_done(&model.files);
+	model.files = files;
+	topo = model.topo;
+	if (!topo)
+		return;
 	verbose("topology/supernode: %u supernodes, %u units, %u fabrics, %u nodes",
 		topo->n_supernodes, topo->n_units, topo->n_fabrics,
 		topo->n_nodes);
+}
+
+/* Slurm uses the places of deleted nodes again, for other names. */
+static bool is_tied(void)
+{
+	node_record_t *node_ptr;
+	uint32_t n = 0, t;
+	int i;
+
+	if (model.n_inx != (uint32_t)node_record_count)
+		return false;
+	for (i = 0; (node_ptr = next_node(&i)); i++, n++) {
+		t = model.topo_node[i];
+		if (t == SN_NONE || xstrcmp(model.topo->node[t].name,
+					    node_ptr->name))
+			return false;
+	}
+	for (t = 0; t < model.topo->n_nodes; t++)
+		n -= model.node_inx[t] >= 0;
+	return !n;
+}
+
+void model_nodes_changed(void)
+{
+	struct sn_topo *topo = NULL;
+
+	if (!model.topo || is_tied())
+		return;
+	/* Not the file itself: a change of it waits for a reconfiguration. */
+	if (sn_site_topology_again(&model.files, &topo, NULL))
+		topo = sn_topo_create();
+	if (!topo)
+		return;
+	take(topo);
+	verbose("topology/supernode: nodes came or went, %d are there",
+		active_node_record_count);
 }
 
 void model_done(void)
@@ -345,21 +388,36 @@ void model_whole_supernodes(bitstr_t *nodes)
 	}
 }
 
-uint32_t model_broken_supernodes(bitstr_t *nodes)
+uint32_t model_fragmentation(bitstr_t *nodes)
 {
 	const struct sn_topo *topo = model.topo;
-	uint32_t s, t, sum = 0;
+	struct { uint32_t nodes; bool broken; } *fabric;
+	uint32_t s, t, f, sum = 0;
 
-	for (s = 0; topo && s < topo->n_supernodes; s++) {
+	if (!topo)
+		return 0;
+	fabric = xcalloc((size_t)topo->n_fabrics + 1, sizeof(*fabric));
+	for (s = 0; s < topo->n_supernodes; s++) {
 		const struct sn_topo_supernode *sn = &topo->supernode[s];
+		uint32_t n = 0, missing = 0;
 
-		for (t = sn->first_node; t < sn->first_node + sn->n_nodes; t++)
-			if (model.node_inx[t] < 0 ||
-			    !bit_test(nodes, model.node_inx[t])) {
-				sum += sn->n_nodes;
-				break;
-			}
+		if (sn->loose)
+			continue;
+		for (t = sn->first_node; t < sn->first_node + sn->n_nodes; t++) {
+			if (model.node_inx[t] < 0)
+				continue;
+			n++;
+			missing += !bit_test(nodes, model.node_inx[t]);
+		}
+		sum += missing + (missing ? n : 0);
+		for (f = sn->fabric; f != SN_NONE; f = topo->fabric[f].parent) {
+			fabric[f].nodes += n;
+			fabric[f].broken |= missing;
+		}
 	}
+	for (f = 0; f < topo->n_fabrics; f++)
+		sum += fabric[f].broken ? fabric[f].nodes : 0;
+	xfree(fabric);
 	return sum;
 }
 

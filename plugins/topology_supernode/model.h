@@ -19,6 +19,9 @@
  * one stays, also over a restart; where there never was one, every node is
  * loose. Both are logged. */
 void model_build(void);
+/* Nodes came or went at run time: tie the same topology to the node table as
+ * it is now. Under the node write lock. */
+void model_nodes_changed(void);
 void model_done(void);
 
 const struct sn_topo *model_topo(void); /* NULL before model_build() */
@@ -33,8 +36,10 @@ bitstr_t *model_bitmap(const char *name);
 bitstr_t *model_group_nodes(const char *name);
 /* Add to nodes all of every supernode that one of them is in. */
 void model_whole_supernodes(bitstr_t *nodes);
-/* The nodes of all supernodes that are not wholly in `nodes`. */
-uint32_t model_broken_supernodes(bitstr_t *nodes);
+/* How broken up the cluster is if `nodes` are what is left, in topology/block's
+ * way: the nodes that are missing, and of each supernode and each fabric that
+ * is no longer whole, the size. Loose nodes do not count. */
+uint32_t model_fragmentation(bitstr_t *nodes);
 
 /* Plugin id of the gres that a card is. */
 uint32_t model_card_id(void);

@@ -52,6 +52,7 @@ const struct sn_topoapi sn_topoapi_table = {
 	.topo_node = model_topo_node,
 	.could_fit = eval_could_fit,
 	.set_mode = plain_set_mode,
+	.nodes_changed = model_nodes_changed,
 };
 
 extern int init(void)
@@ -212,9 +213,9 @@ extern int SN_TOPO_INFO(unpack)(void **topoinfo_pptr, buf_t *buffer,
 	return topoinfo_unpack((struct topoinfo **)topoinfo_pptr, buffer);
 }
 
-/* The nodes of supernodes that are not wholly there. */
+/* Backfill asks under bf_topopt_enable, to start jobs when they break least. */
 extern uint32_t topology_p_get_fragmentation(bitstr_t *node_mask SN_TOPO_CTX)
 {
 	SN_TOPO_UNUSED_CTX;
-	return model_broken_supernodes(node_mask);
+	return model_fragmentation(node_mask);
 }

@@ -29,7 +29,7 @@ wanted() { # interface
 		grep -o '"[a-z_0-9]*"' | tr -d '"' | LC_ALL=C sort -u
 }
 
-plugins="topology_supernode:topology select_supernode:select
+plugins="topology_supernode:topology select_supernode:select select_cons_tres_supernode:select
 	job_submit_supernode:job_submit cli_filter_supernode:cli_filter gres_npu:gres spank_supernode:-"
 if [ "${1:-}" = --update-golden ]; then
 	mkdir -p "$golden"
