@@ -77,13 +77,15 @@
 #define SN_TOPO_INFO(op) topology_p_topology_##op
 #endif
 
-/* The partition flag's brother in SelectTypeParameters, and the sum of a
+/* The partition flag's brother in SelectTypeParameters, memory there, and the sum of a
  * node's resources by which Slurm sheds nodes. */
 #if SN_SLURM_AT_LEAST(25, 11)
 #define SN_SELECT_LLN SELECT_LLN
+#define SN_SELECT_MEMORY SELECT_MEMORY
 #define SN_AVAIL_RES(res) ((res)->avail_res_prod)
 #else
 #define SN_SELECT_LLN CR_LLN
+#define SN_SELECT_MEMORY CR_MEMORY
 #define SN_AVAIL_RES(res) ((res)->avail_res_cnt)
 #endif
 

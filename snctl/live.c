@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launcher/poolbook.h"
 #include "snctl/confpath.h"
 #include "snctl/gresidx.h"
 #include "snctl/live.h"
@@ -64,6 +65,24 @@ static int load_messages(struct live *live, struct sn_err *err)
 	if (slurm_load_jobs(0, &live->jobs, SHOW_ALL | SHOW_DETAIL))
 		return slurm_error("jobs", err);
 	return 0;
+}
+
+/* What regions with names hold of each supernode's pool. */
+static void take_named(const struct live *live, struct sn_place_supernode *sn)
+{
+	for (uint32_t n = 0; n < live->topo->n_nodes; n++) {
+		const node_info_t *info = live->node[n].info;
+		uint64_t *left = &sn[live->topo->node[n].supernode].pool_free;
+		struct sn_poolbook_entry *all;
+		size_t k, count;
+
+		/* A book that cannot be read holds nothing for slurmctld either. */
+		if (!info || sn_poolbook_read(info->extra, &all, &count, NULL))
+			continue;
+		for (k = 0; k < count; k++)
+			*left -= all[k].bytes < *left ? all[k].bytes : *left;
+		free(all);
+	}
 }
 
 static void free_conf(slurm_conf_t *conf)
@@ -448,6 +467,7 @@ int live_state(const struct live *live, struct sn_place_node **ret_node,
 					bandwidth : sn[s].bandwidth_free;
 		}
 	}
+	take_named(live, sn);
 	*ret_node = node;
 	*ret_supernode = sn;
 	return 0;

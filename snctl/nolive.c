@@ -39,3 +39,8 @@ int cmd_why(int argc, char **argv)
 {
 	return missing("why", "JOBID [--json]", argc, argv);
 }
+
+int cmd_pool(int argc, char **argv)
+{
+	return missing("pool", "list | create NAME … | delete NAME", argc, argv);
+}

@@ -145,6 +145,19 @@ conf_hosts()
 	done
 }
 
+# Pool regions are mounted where only root may change something, and where every
+# user comes by: in a node's own /dev, which goes with it.
+conf_policy()
+{
+	echo "CardGres=npu"
+	if [ "$CL_MODE" = netns ]; then
+		echo "PoolDir=/dev/supernode"
+	else
+		echo "PoolDir=$CL_DIR/pool"
+	fi
+	[ -z "$CL_POLICY" ] || printf '%s\n' "$CL_POLICY"
+}
+
 # conf_write DIR: all files, into an empty directory
 conf_write()
 {
@@ -153,7 +166,7 @@ conf_write()
 	: >"$1/plugstack.conf"
 	if [ -n "$CL_PLUGINS" ]; then
 		conf_topology >"$1/topology.conf" &&
-			echo "CardGres=npu" >"$1/supernode.conf" &&
+			conf_policy >"$1/supernode.conf" &&
 			echo "required $CL_PLUGINS/spank_supernode.so" >"$1/plugstack.conf" || return 1
 	fi
 	[ "$CL_MODE" = loopback ] || conf_hosts >"$1/hosts"

@@ -22,6 +22,7 @@
 #   CL_TOPOLOGY       a topology.conf to use instead of the made one
 #   CL_SELECT         SelectType, if not select/supernode
 #   CL_EXTRA          further lines for slurm.conf
+#   CL_POLICY         further lines for supernode.conf
 #   CL_NET            auto, netns or loopback
 CL_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$CL_LIB/cluster-conf.sh"
@@ -30,7 +31,7 @@ cluster_init()
 {
 	: "${CL_DIR:?}" "${CL_SLURM:?}" "${CL_SLURM_PLUGINS:?}"
 	: "${CL_NODES:=32}" "${CL_PER:=8}" "${CL_PODS:=2}" "${CL_CARDS:=8}" "${CL_UNIT:=4}"
-	: "${CL_NET:=auto}" "${CL_PLUGINS:=}" "${CL_TOPOLOGY:=}" "${CL_EXTRA:=}"
+	: "${CL_NET:=auto}" "${CL_PLUGINS:=}" "${CL_TOPOLOGY:=}" "${CL_EXTRA:=}" "${CL_POLICY:=}"
 	CL_ID=sn$(printf %s "$CL_DIR" | cksum | awk '{ printf "%08x", $1 }')
 	CL_WHY='' CL_NOTE='' CL_AGAIN=no CL_FATAL=no
 	export SLURM_CONF=$CL_DIR/etc/slurm.conf
@@ -319,6 +320,18 @@ kill_steps() # NAME…
 	return 0
 }
 
+# On loopback, regions of the pool are this host's mounts and outlive slurmd.
+pools_down()
+{
+	local at
+
+	[ "$CL_MODE" = loopback ] || return 0
+	awk -v dir="$CL_DIR/pool/" 'index($5, dir) == 1 { print $5 }' /proc/self/mountinfo |
+		tac | while read -r at; do
+		umount -l "$at"
+	done
+}
+
 nodes_idle()
 {
 	[ "$(sinfo -h -N -o '%N %t' 2>/dev/null | sort -u | grep -cE ' (idle|mix|alloc|plnd|comp)$')" = "$CL_NODES" ]
@@ -468,6 +481,7 @@ cluster_stop()
 		end_pid "$file"
 	done
 	end_pid "$CL_DIR/run/munged"
+	pools_down
 	network_down
 	rm -f "$CL_DIR/run/net"
 }

@@ -49,6 +49,11 @@ struct sn_topoapi {
 	void (*set_mode)(uint16_t mode);
 	/* Under the node write lock: nodes came to the node table or left it. */
 	void (*nodes_changed)(void);
+
+	/* A pool region with a name: 0 it is the user's, and *ret_bytes its part
+	 * on the node that has most; -ENOENT, -EPERM. */
+	int (*region)(const char *name, uint32_t uid, uint64_t *ret_bytes,
+		      struct sn_err *err);
 };
 
 /* NULL if topology/supernode is not what Slurm has loaded. */

@@ -20,6 +20,7 @@
 
 #include "plugins/job_submit_supernode/derive.h"
 #include "plugins/job_submit_supernode/plan.h"
+#include "plugins/job_submit_supernode/poolmem.h"
 #include "plugins/job_submit_supernode/tres.h"
 
 static int check_tasks(job_desc_msg_t *job_desc, struct plan *plan,
@@ -222,12 +223,16 @@ static void set_request(job_desc_msg_t *job_desc, const struct plan *plan)
 }
 
 int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,
-		   const struct sn_jobspec *spec, struct sn_err *err)
+		   const struct sn_jobspec *spec, uint32_t uid,
+		   struct sn_err *err)
 {
+	uint64_t named_bytes = 0;
 	struct plan plan;
 	int rc;
 
 	rc = plan_make(api, spec, &plan, err);
+	if (!rc && spec->pool.per == SN_POOL_NAMED)
+		rc = api->region(spec->pool.name, uid, &named_bytes, err);
 	if (!rc)
 		rc = check_tasks(job_desc, &plan, err);
 	if (!rc)
@@ -242,6 +247,9 @@ int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,
 		rc = plan_set_nodes(job_desc, &plan, err);
 	if (!rc)
 		rc = plan_check_fit(job_desc, api, &plan, err);
+	if (!rc)
+		rc = poolmem_add(job_desc, &plan, api->policy(), named_bytes,
+				 err);
 	if (!rc)
 		set_request(job_desc, &plan);
 	return rc;

@@ -16,7 +16,8 @@
  * job_desc may be half changed, and is of no further use.
  */
 int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,
-		   const struct sn_jobspec *spec, struct sn_err *err);
+		   const struct sn_jobspec *spec, uint32_t uid,
+		   struct sn_err *err);
 
 /* The nodes of the partitions that the job may run in, without -x and those that
  * lack its features; NULL: all.

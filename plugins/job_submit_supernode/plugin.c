@@ -120,6 +120,12 @@ static void write_out(job_desc_msg_t *job_desc, const struct sn_layout *layout)
 	}
 }
 
+/* root may submit for another. */
+static uint32_t owner(const job_desc_msg_t *job_desc, uint32_t submit_uid)
+{
+	return job_desc->user_id == NO_VAL ? submit_uid : job_desc->user_id;
+}
+
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		      char **err_msg)
 {
@@ -129,7 +135,6 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	struct sn_err err = { "" };
 	int rc;
 
-	(void)submit_uid;
 	api = sn_topoapi_find();
 	rc = segment_check(job_desc, api, &err);
 	if (rc)
@@ -153,7 +158,7 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 				"--segment=%u does not go with --parallel: what must stay in one supernode follows from the layout; leave --segment out",
 				segment_size(job_desc));
 	if (!rc && spec.has_parallel)
-		rc = derive_request(job_desc, api, &spec, &err);
+		rc = derive_request(job_desc, api, &spec, owner(job_desc, submit_uid), &err);
 	if (rc)
 		return refuse(rc, &err, err_msg);
 	if (spec.has_parallel) {

@@ -142,3 +142,11 @@ bool options_parallel(struct sn_jobspec *ret)
 	return text.parallel && !sn_jobspec_parse(&text, 0, ret, &err) &&
 	       ret->has_parallel;
 }
+
+bool options_has_pool(void)
+{
+	struct sn_jobspec_text text;
+
+	typed_text(&text);
+	return text.pool && *text.pool;
+}

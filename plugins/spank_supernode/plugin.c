@@ -9,6 +9,7 @@
 #include "plugins/compat.h"
 
 #include "plugins/common/jobopts.h"
+#include "plugins/spank_supernode/pool.h"
 #include "plugins/spank_supernode/spank_supernode.h"
 
 const char plugin_name[] = SN_SPANK_NAME;
@@ -28,6 +29,8 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 	if (context == S_CTX_LOCAL || context == S_CTX_ALLOCATOR ||
 	    context == S_CTX_REMOTE)
 		return options_register(sp);
+	if (context == S_CTX_SLURMD)
+		pool_sweep_start();
 	return ESPANK_SUCCESS;
 }
 
@@ -44,6 +47,7 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	case S_CTX_REMOTE:
 		/* As root, once, before the tasks are forked. */
 		stepmap_make(sp, &step);
+		pool_prepare(sp);
 		return ESPANK_SUCCESS;
 	default:
 		return ESPANK_SUCCESS;
@@ -54,9 +58,31 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 {
 	(void)ac;
 	(void)av;
+	if (spank_context() == S_CTX_REMOTE && !pool_task_may_run(sp))
+		return -1;
 	if (spank_context() == S_CTX_REMOTE && step.parallel &&
 	    !taskenv_set(sp, &step))
 		return -1;
 	/* Never fail a task for want of a variable. */
+	return ESPANK_SUCCESS;
+}
+
+/* A process of its own, in slurmd's namespaces. Whatever it returns would drain
+ * the node, and no node is ill for that. */
+int slurm_spank_job_epilog(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	pool_job_ends(sp);
+	return ESPANK_SUCCESS;
+}
+
+/* With it, slurmd loads the plugin at all. */
+int slurm_spank_slurmd_exit(spank_t sp, int ac, char **av)
+{
+	(void)sp;
+	(void)ac;
+	(void)av;
+	pool_sweep_stop();
 	return ESPANK_SUCCESS;
 }

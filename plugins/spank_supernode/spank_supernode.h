@@ -7,6 +7,8 @@
  * stepfacts.c: and what else they have in common.
  * taskenv.c: in each task, the environment; taskcards.c: its cards; taskbind.c: its
  *	CPUs.
+ * pool.c, poolsweep.c: the job's pool region on this node; ctlask.c: what slurmctld
+ *	has on record.
  */
 #ifndef SN_PLUGINS_SPANK_SUPERNODE_H
 #define SN_PLUGINS_SPANK_SUPERNODE_H
@@ -30,6 +32,9 @@ int options_check(void);
 void options_forget(spank_t sp);
 /* False if the job has none or --parallel is not among them. */
 bool options_parallel(struct sn_jobspec *ret);
+
+/* Is --pool among them? */
+bool options_has_pool(void);
 
 /* What a step's tasks have in common. */
 struct stepmap {

@@ -11,6 +11,7 @@
 #include "src/common/list.h"
 
 #include "plugins/topology_supernode/model.h"
+#include "plugins/topology_supernode/named.h"
 #include "plugins/topology_supernode/offer.h"
 #include "plugins/topology_supernode/pool.h"
 
@@ -104,6 +105,7 @@ static int make_pools(const struct sn_topo *topo, const struct sn_jobspec *spec,
 		ret->supernode[s].bandwidth_free = sn->has_pool_bandwidth ?
 			sn->pool_bandwidth : UINT64_MAX;
 	}
+	named_take(ret);
 	return 0;
 }
 
@@ -150,6 +152,9 @@ int offer_from_eval(const topology_eval_t *topo_eval,
 		offer_node(topo_eval, i, card_id, cpus_per_task, ret);
 	if (ret->supernode && !ret->all_free)
 		pool_take_running(topo_eval, ret);
+	if (spec->pool.per == SN_POOL_NAMED)
+		named_keep_nodes(spec->pool.name, topo_eval->job_ptr->user_id,
+				 ret);
 	return 0;
 }
 
@@ -182,6 +187,8 @@ int offer_all_free(const struct sn_topoapi_ask *ask, struct offer *ret)
 		if (ask->required && bit_test(ask->required, i))
 			ret->node[t].flags |= SN_NODE_REQUIRED;
 	}
+	if (ask->spec->pool.per == SN_POOL_NAMED)
+		named_keep_nodes(ask->spec->pool.name, NAMED_ANY_USER, ret);
 	return 0;
 }
 

@@ -33,6 +33,7 @@
 #include "plugins/topology_supernode/eval.h"
 #include "plugins/topology_supernode/info.h"
 #include "plugins/topology_supernode/model.h"
+#include "plugins/topology_supernode/named.h"
 #include "plugins/topology_supernode/plain.h"
 
 const char plugin_name[] = "Supernode topology plugin";
@@ -53,6 +54,8 @@ const struct sn_topoapi sn_topoapi_table = {
 	.could_fit = eval_could_fit,
 	.set_mode = plain_set_mode,
 	.nodes_changed = model_nodes_changed,
+
+	.region = named_find,
 };
 
 extern int init(void)

@@ -13,6 +13,7 @@ cat >"$CL_TOPOLOGY" <<-END
 	SupernodeName=sn2 Nodes=n[002,005,008,011] PoolMemory=1T
 	SupernodeName=sn3 Nodes=n[003,006,009,012] PoolMemory=1T
 END
+CL_POLICY=PoolProvider=none # pools far larger than these nodes
 start_cluster
 rm -f "$CL_TOPOLOGY"
 SN3=n003,n006,n009,n012

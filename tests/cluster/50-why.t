@@ -13,6 +13,7 @@ cat >"$CL_TOPOLOGY" <<-END
 	SupernodeName=b Nodes=n[002,005,008,011] PoolMemory=4T
 	SupernodeName=c Nodes=n[003,006,009,012] PoolMemory=4T
 END
+CL_POLICY=PoolProvider=none # pools far larger than these nodes
 start_cluster
 rm -f "$CL_TOPOLOGY"
 command -v snctl >/dev/null || skip_all "snctl is not built"
