@@ -77,6 +77,15 @@
 #define SN_TOPO_INFO(op) topology_p_topology_##op
 #endif
 
+/* Of gres.h, which not everything includes: cards by their places on the node. In
+ * 26.05 only cards with a UUID have that, so there ConstrainDevices=yes makes
+ * every task's card the node's first one in its variables. */
+#if SN_SLURM_AT_LEAST(26, 5)
+#define SN_GRES_GLOBAL_INDEX 0
+#else
+#define SN_GRES_GLOBAL_INDEX GRES_CONF_GLOBAL_INDEX
+#endif
+
 /* The partition flag's brother in SelectTypeParameters, memory there, and the sum of a
  * node's resources by which Slurm sheds nodes. */
 #if SN_SLURM_AT_LEAST(25, 11)

@@ -131,7 +131,7 @@ conf_slurm()
 
 conf_node()
 {
-	echo "Sockets=2 CoresPerSocket=32 ThreadsPerCore=1 RealMemory=4000 Gres=npu:$CL_CARDS State=UNKNOWN"
+	echo "${CL_HARDWARE:-Sockets=2 CoresPerSocket=32 ThreadsPerCore=1} RealMemory=4000 Gres=npu:$CL_CARDS State=UNKNOWN"
 }
 
 conf_hosts()
@@ -162,7 +162,7 @@ conf_policy()
 conf_write()
 {
 	mkdir -p "$1" && conf_slurm >"$1/slurm.conf" && conf_gres >"$1/gres.conf" &&
-		echo "CgroupPlugin=disabled" >"$1/cgroup.conf" || return 1
+		printf '%s\n' "${CL_CGROUP:-CgroupPlugin=disabled}" >"$1/cgroup.conf" || return 1
 	: >"$1/plugstack.conf"
 	if [ -n "$CL_PLUGINS" ]; then
 		conf_topology >"$1/topology.conf" &&

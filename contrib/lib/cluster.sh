@@ -23,6 +23,12 @@
 #   CL_SELECT         SelectType, if not select/supernode
 #   CL_EXTRA          further lines for slurm.conf
 #   CL_POLICY         further lines for supernode.conf
+#   CL_HARDWARE       what NodeName lines say of CPUs; by default more than there are
+#   CL_CGROUP         cgroup.conf; by default cgroups are not used
+#   CL_CGROUP2        a mounted cgroup2 hierarchy in which each node gets a part of
+#                     its own, which it sees as the whole at the same place
+#   CL_CARD_MAJOR     a card's device number is this and its own, so that a cgroup
+#                     can tell them apart; by default all are /dev/null
 #   CL_NET            auto, netns or loopback
 CL_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$CL_LIB/cluster-conf.sh"
@@ -234,7 +240,8 @@ node_up() # INDEX
 	mkdir -p "$dir"/{spool,tmp,dev,munge} && chmod 1777 "$dir/tmp" &&
 		chmod 711 "$dir/munge" || return 1
 	if [ "$CL_MODE" = netns ]; then
-		SN_NODE=$name SN_DIR=$CL_DIR SN_CARDS=$CL_CARDS SN_NETNS=$CL_ID SN_VETH=v$1 \
+		[ -z "${CL_CGROUP2:-}" ] || echo "$CL_CGROUP2/$CL_ID" >"$CL_DIR/run/cgroup2"
+		SN_NODE=$name SN_DIR=$CL_DIR SN_CARDS=$CL_CARDS SN_CARD_MAJOR=${CL_CARD_MAJOR:-} SN_CGROUP2=${CL_CGROUP2:+$CL_CGROUP2/$CL_ID/$name} SN_CGROUP2_AT=${CL_CGROUP2:-} SN_NETNS=$CL_ID SN_VETH=v$1 \
 			SN_ADDRESS=$(node_address "$1")/$CL_BITS SN_TMP=$CL_TMP \
 			setsid unshare --net --mount --uts --pid --fork --kill-child --mount-proc \
 			bash "$CL_LIB/node-init" >>"$CL_DIR/log/$name.out" 2>&1 </dev/null 7>&- 8>&- 9>&- &
@@ -462,6 +469,18 @@ cluster_start_locked()
 	return 1
 }
 
+# Of nodes that are gone.
+cgroups_down()
+{
+	local dir
+
+	{ read -r dir <"$CL_DIR/run/cgroup2"; } 2>/dev/null || return 0
+	case $dir in
+	/*/"$CL_ID") find "$dir" -depth -type d -exec rmdir {} \; 2>/dev/null ;;
+	esac
+	rm -f "$CL_DIR/run/cgroup2"
+}
+
 cluster_stop()
 {
 	local file names=
@@ -483,6 +502,7 @@ cluster_stop()
 	end_pid "$CL_DIR/run/munged"
 	pools_down
 	network_down
+	cgroups_down
 	rm -f "$CL_DIR/run/net"
 }
 

@@ -108,11 +108,26 @@ extern int fini(void)
 	return SLURM_SUCCESS;
 }
 
+/* Where cgroups confine devices, Slurm tells a task its cards by their place among
+ * those that it can open, which is the first for everyone; this asks for the
+ * places on the node. */
+static int want_global(void *x, void *arg)
+{
+	gres_slurmd_conf_t *conf = x;
+
+	(void)arg;
+	if (!xstrcmp(conf->name, "npu"))
+		conf->config_flags |= SN_GRES_GLOBAL_INDEX;
+	return 0;
+}
+
 extern int gres_p_node_config_load(list_t *gres_conf_list,
 				   node_config_load_t *config)
 {
 	int rc;
 
+	if (gres_conf_list)
+		list_for_each(gres_conf_list, want_global, NULL);
 	if (devices)
 		return SLURM_SUCCESS;
 	rc = gres_node_config_load(gres_conf_list, config, &devices);
