@@ -17,14 +17,3 @@ int sn_hooks_files(const struct sn_plan *plan, const struct sn_policy *policy,
 	(void)err;
 	return 0;
 }
-
-int sn_hooks_preflight(const struct sn_plan *plan,
-		       const struct sn_policy *policy, const char *dir,
-		       struct sn_err *err)
-{
-	(void)plan;
-	(void)policy;
-	(void)dir;
-	(void)err;
-	return 0;
-}

@@ -17,13 +17,4 @@
 int sn_hooks_files(const struct sn_plan *plan, const struct sn_policy *policy,
 		   const char *dir, struct sn_err *err);
 
-/*
- * Checks of the nodes before a step is started, with --preflight. 0: all is
- * well. i + 1: node i of the plan is not, and err says why; snrun takes a spare
- * in its place and asks again, or ends. -errno: the check itself failed.
- */
-int sn_hooks_preflight(const struct sn_plan *plan,
-		       const struct sn_policy *policy, const char *dir,
-		       struct sn_err *err);
-
 #endif

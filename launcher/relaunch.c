@@ -15,6 +15,7 @@
 
 #include "launcher/hooks.h"
 #include "launcher/planfiles.h"
+#include "launcher/preflightrun.h"
 #include "launcher/snrun.h"
 
 #define PROGRESS_FILE "progress"
@@ -24,6 +25,7 @@ struct past {
 	struct sn_restarts restarts;
 	char failed_on[256]; /* the node whose rank failed last */
 	bool *lost; /* [nodes of the plan] */
+	bool checked; /* the preflight has been */
 	struct timespec started;
 	struct stat progress;
 };
@@ -182,28 +184,59 @@ static int write_files(struct snrun *run, struct sn_err *err)
 	return sn_planfiles_write(&run->plan, run->dir, write_hook, run, err);
 }
 
-/* Files and, where asked for, checks; a node that does not pass is replaced. */
+static void end_preflight(void *ctx, uint32_t srun_pid)
+{
+	const struct snrun *run = ctx;
+
+	snrun_end_step(run, srun_pid, run->host);
+}
+
+static void say_fault(void *ctx, const char *sentence)
+{
+	(void)ctx;
+	snrun_say("preflight: %s", sentence);
+}
+
+/* Nodes that do not pass are replaced, and what there is then is checked anew. */
+static int check_nodes(struct snrun *run, struct past *past, struct sn_err *err)
+{
+	const struct sn_preflight_ask ask = {
+		.policy = &run->job.policy,
+		.environment = run->environment,
+		.signals = run->signals,
+		.end_step = end_preflight,
+		.say = say_fault,
+		.ctx = run,
+	};
+	int rc;
+
+	while ((rc = sn_preflight(&ask, &run->plan, run->dir, past->lost, err)) > 0) {
+		rc = replace_lost(run, past, NULL, err);
+		if (!rc)
+			rc = write_files(run, err);
+		if (rc)
+			break;
+	}
+	past->checked = true;
+	return rc;
+}
+
+/* Files and, before the first start, checks where asked for: a restart is to be
+ * quick, and its nodes were well. */
 static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
 {
 	int rc;
 
 	run->state.srun_pid = 0;
 	rc = sn_runstate_write(run->dir, &run->state, err);
-	for (;;) {
-		if (!rc)
-			rc = write_files(run, err);
-		if (!rc)
-			rc = snrun_distribute(run, err);
-		if (rc || !run->preflight)
-			return rc;
-		rc = sn_hooks_preflight(&run->plan, &run->job.policy, run->dir,
-					err);
-		if (rc <= 0)
-			return rc;
-		snrun_say("preflight: %s", err->text);
-		past->lost[rc - 1] = true;
-		rc = replace_lost(run, past, NULL, err);
-	}
+	if (!rc)
+		rc = write_files(run, err);
+	if (!rc && run->preflight && !past->checked)
+		rc = check_nodes(run, past, err);
+	/* Not before: a node that hangs would hold it up. */
+	if (!rc)
+		rc = snrun_distribute(run, err);
+	return rc;
 }
 
 static enum sn_verdict judge(struct snrun *run, struct past *past,

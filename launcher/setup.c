@@ -103,6 +103,7 @@ int snrun_load(struct snrun *run, struct sn_err *err)
 		rc = plan_anew(run, err);
 	if (rc)
 		return rc;
+	run->preflight |= run->job.policy.preflight != 0;
 	run->plan.job_id = id;
 	run->plan.master_port = sn_plan_port(id, 0, 0);
 	if (gethostname(run->host, sizeof(run->host) - 1))

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "launcher/planfiles.h"
+#include "launcher/preflight.h"
 #include "launcher/snrun.h"
 #include "snctl/cli.h"
 #include "snctl/term.h"
@@ -198,6 +199,9 @@ int main(int argc, char **argv)
 
 	if (argc == 4 && !strcmp(argv[1], "--receive"))
 		return snrun_receive(argv[2], argv[3]);
+	/* Not for users: what --preflight starts on each node. */
+	if (argc == 2 && !strcmp(argv[1], SN_PREFLIGHT_NODE))
+		return sn_preflight_node();
 	rc = parse(&run, argc, argv, &err);
 	if (rc > 0)
 		return fflush(stdout) ? 1 : 0;

@@ -51,6 +51,15 @@ struct sn_policy {
 	char inventory[SN_POLICY_TEXT_MAX]; /* a path, %n in it; "": none */
 	char inventory_program[SN_POLICY_TEXT_MAX]; /* a path; "": none */
 	uint32_t inventory_timeout; /* s, for one node */
+	uint32_t preflight; /* 1: always, not only with snrun --preflight */
+	char preflight_versions[SN_POLICY_TEXT_MAX]; /* commands, ";" between */
+	char preflight_devices[SN_POLICY_TEXT_MAX]; /* a path, %c and %n in it */
+	char preflight_cards[SN_POLICY_TEXT_MAX]; /* a command */
+	char preflight_program[SN_POLICY_TEXT_MAX]; /* a command */
+	uint32_t preflight_timeout; /* s, for a node's own checks together */
+	uint32_t preflight_clock; /* ms, 0: not checked */
+	uint64_t preflight_memory; /* bytes */
+	uint32_t preflight_slow; /* times the median, 0: not checked */
 };
 
 /* In the order of RankTable's words. */
