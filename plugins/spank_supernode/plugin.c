@@ -48,6 +48,7 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 		/* As root, once, before the tasks are forked. */
 		stepmap_make(sp, &step);
 		pool_prepare(sp);
+		container_step(sp, step.parallel ? step.facts.job_dir : NULL);
 		return ESPANK_SUCCESS;
 	default:
 		return ESPANK_SUCCESS;
@@ -63,6 +64,12 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 	if (spank_context() == S_CTX_REMOTE && step.parallel &&
 	    !taskenv_set(sp, &step))
 		return -1;
+	if (spank_context() == S_CTX_REMOTE) {
+		uint32_t rank = 0;
+
+		spank_get_item(sp, S_TASK_GLOBAL_ID, &rank);
+		container_task(sp, !rank);
+	}
 	/* Never fail a task for want of a variable. */
 	return ESPANK_SUCCESS;
 }

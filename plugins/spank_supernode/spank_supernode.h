@@ -9,6 +9,7 @@
  *	CPUs.
  * pool.c, poolsweep.c: the job's pool region on this node; ctlask.c: what slurmctld
  *	has on record.
+ * container.c: what container runtimes are told.
  */
 #ifndef SN_PLUGINS_SPANK_SUPERNODE_H
 #define SN_PLUGINS_SPANK_SUPERNODE_H
@@ -68,5 +69,11 @@ struct stepmap {
 void stepmap_make(spank_t sp, struct stepmap *ret);
 /* False: the task must not run; the user has been told. */
 bool taskenv_set(spank_t sp, const struct stepmap *map);
+
+/* container.c: once a step, before pyxis starts a container; job_dir is the job's
+ * directory where it is known, NULL. In each task, behind all that sets its
+ * variables; tell: it is the one that complains. */
+void container_step(spank_t sp, const char *job_dir);
+void container_task(spank_t sp, bool tell);
 
 #endif
