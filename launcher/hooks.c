@@ -7,13 +7,18 @@
 #include "config.h"
 
 #include "launcher/hooks.h"
+#include "launcher/ranktable.h"
 
 int sn_hooks_files(const struct sn_plan *plan, const struct sn_policy *policy,
 		   const char *dir, struct sn_err *err)
 {
-	(void)plan;
-	(void)policy;
-	(void)dir;
-	(void)err;
-	return 0;
+	int rc = sn_ranktable_write(plan, policy, dir, err);
+
+	return rc < 0 ? rc : 0;
+}
+
+int sn_hooks_try(const struct sn_plan *plan, const struct sn_policy *policy,
+		 struct sn_err *err)
+{
+	return sn_ranktable_try(plan, policy, err);
 }

@@ -17,4 +17,8 @@
 int sn_hooks_files(const struct sn_plan *plan, const struct sn_policy *policy,
 		   const char *dir, struct sn_err *err);
 
+/* For --dry-run: could they be written? Nothing is. */
+int sn_hooks_try(const struct sn_plan *plan, const struct sn_policy *policy,
+		 struct sn_err *err);
+
 #endif

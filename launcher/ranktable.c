@@ -168,16 +168,20 @@ int sn_ranktable_build(const struct sn_plan *plan,
 			sn_rt_build_1(plan, inv, order, n, version);
 		text = root ? json_object_to_json_string_ext(
 			root, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE) : NULL;
-		if (!text || asprintf(ret_text, "%s\n", text) < 0)
+		if (!text || asprintf(ret_text, "%s\n", text) < 0) {
+			*ret_text = NULL;
 			rc = sn_err_set(err, -ENOMEM, "no memory");
+		}
 	}
 	/* The rules that no one looked at above, by the table itself. */
 	if (!rc) {
 		rc = sn_ranktable_parse(*ret_text, strlen(*ret_text), "rank table", &table, err);
-		if (rc)
+		if (rc) {
 			free(*ret_text);
-		else
+			*ret_text = NULL;
+		} else {
 			sn_ranktable_done(&table);
+		}
 	}
 	json_object_put(root);
 	free(order);
@@ -214,33 +218,57 @@ static int write_and_judge(const struct sn_plan *plan,
 	return rc;
 }
 
+/* *ret_inv and *ret_text are the caller's also where it fails. */
+static int make(const struct sn_plan *plan, const struct sn_policy *policy,
+		const struct sn_inv_cache *cache, struct sn_inventory *ret_inv,
+		char **ret_text, struct sn_err *err)
+{
+	struct sn_inv_want *want;
+	uint32_t n;
+	int rc = sn_ranktable_wants(plan, &want, &n, err);
+
+	if (rc)
+		return rc;
+	rc = sn_inventory_load(policy, want, n, cache, ret_inv, err);
+	if (!rc)
+		rc = sn_ranktable_build(plan, ret_inv, policy->rank_table, ret_text, err);
+	free(want);
+	return rc;
+}
+
 int sn_ranktable_write(const struct sn_plan *plan,
 		       const struct sn_policy *policy, const char *dir,
 		       struct sn_err *err)
 {
-	enum sn_rank_table version = policy->rank_table;
 	/* A relaunch finds the machines that the start found. */
 	const struct sn_inv_cache cache = { dir, !plan->generation };
 	struct sn_inventory inv = { 0 };
-	struct sn_inv_want *want = NULL;
 	char *text = NULL;
-	uint32_t n;
 	int rc;
 
 	/* Whoever reads the directory meanwhile finds no table rather than an
 	 * earlier start's. */
 	rc = remove_old(dir, err);
-	if (rc || version == SN_RANK_TABLE_NONE)
+	if (rc || policy->rank_table == SN_RANK_TABLE_NONE)
 		return rc;
-	rc = sn_ranktable_wants(plan, &want, &n, err);
+	rc = make(plan, policy, &cache, &inv, &text, err);
 	if (!rc)
-		rc = sn_inventory_load(policy, want, n, &cache, &inv, err);
-	if (!rc)
-		rc = sn_ranktable_build(plan, &inv, version, &text, err);
-	if (!rc)
-		rc = write_and_judge(plan, &inv, version, dir, text, err);
+		rc = write_and_judge(plan, &inv, policy->rank_table, dir, text, err);
 	free(text);
 	sn_inventory_done(&inv);
-	free(want);
 	return rc ? rc : 1;
+}
+
+int sn_ranktable_try(const struct sn_plan *plan, const struct sn_policy *policy,
+		     struct sn_err *err)
+{
+	struct sn_inventory inv = { 0 };
+	char *text = NULL;
+	int rc = 0;
+
+	if (policy->rank_table != SN_RANK_TABLE_NONE)
+		rc = make(plan, policy, NULL, &inv, &text, err);
+	free(text);
+	sn_inventory_done(&inv);
+	return rc;
 }

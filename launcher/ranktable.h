@@ -105,6 +105,10 @@ int sn_ranktable_write(const struct sn_plan *plan,
 		       const struct sn_policy *policy, const char *dir,
 		       struct sn_err *err);
 
+/* Could it be written? The inventory is read, and the table made, for nothing. */
+int sn_ranktable_try(const struct sn_plan *plan, const struct sn_policy *policy,
+		     struct sn_err *err);
+
 /* The plan's nodes that run ranks, as the inventory wants them. Owned by the
  * caller (free); *ret_n of them. */
 int sn_ranktable_wants(const struct sn_plan *plan, struct sn_inv_want **ret,

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launcher/hooks.h"
 #include "launcher/planfiles.h"
 #include "launcher/preflight.h"
 #include "launcher/snrun.h"
@@ -94,8 +95,10 @@ static int dry_run(const struct snrun *run, struct sn_err *err)
 {
 	struct sn_words argv = { 0 }, env = { 0 };
 	char *line;
-	int rc;
+	int rc = sn_hooks_try(&run->plan, &run->job.policy, err);
 
+	if (rc)
+		return rc;
 	if (run->json) {
 		rc = sn_planfile_layout(&run->plan, &line, err);
 		if (!rc)
