@@ -67,6 +67,9 @@ static bool varies(const struct work *w, const struct sn_taskvar *var)
 		return task.world > 1;
 	case SN_VARY_LOCAL:
 		return task.world > task.n_nodes;
+	case SN_VARY_CARD:
+		return task.world > task.n_nodes && sn_task_visible(&task) &&
+			strchr(sn_task_visible(&task), ',');
 	case SN_VARY_NODE:
 		return task.n_nodes > 1;
 	case SN_VARY_AXIS:
@@ -181,18 +184,22 @@ int sn_taskvars_apply(const struct sn_task *task, const struct sn_taskenv *env,
 	struct sn_task known = *task;
 	struct work w = { .task = &known, .env = env };
 	const struct sn_taskvar *var;
-	const char *before = env->get(env->ctx, SN_TASKVARS_OWN), *table;
-	char *users_table = NULL;
+	const char *before = env->get(env->ctx, SN_TASKVARS_OWN), *given;
+	char *users_table = NULL, *users_visible = NULL;
 	int rc = -ENOMEM;
 
 	if (before && !(w.before = strdup(before)))
 		return rc;
-	/* The user's own table is a table. */
-	table = users(&w, "RANK_TABLE_FILE");
-	if (table && !(users_table = strdup(table)))
+	/* The user's own table is a table, and his list of cards is the list. */
+	given = users(&w, "RANK_TABLE_FILE");
+	if (given && !(users_table = strdup(given)))
 		goto out;
 	if (users_table)
 		known.table = *users_table ? users_table : NULL;
+	given = users(&w, "ASCEND_RT_VISIBLE_DEVICES");
+	if (given && !(users_visible = strdup(given)))
+		goto out;
+	known.visible = users_visible;
 	for (var = sn_taskvars; var->name; var++)
 		take_own(&w, var);
 	check_pairs(&w);
@@ -203,6 +210,7 @@ out:
 	sn_buf_done(&w.own);
 	sn_buf_done(&w.wrong);
 	free(users_table);
+	free(users_visible);
 	free(w.before);
 	return rc;
 }

@@ -125,9 +125,6 @@ static bool is_nvidia(const struct sn_task *t)
 VALUE(table, is_ascend(t) && text(buf, size, t->table))
 VALUE(rank_id, is_ascend(t) && rank(t, buf, size))
 VALUE(rank_size, is_ascend(t) && world(t, buf, size))
-VALUE(device_id, is_ascend(t) && t->cards && !strchr(t->cards, ',') &&
-      text(buf, size, t->cards))
-
 /* Is card number LOCAL_RANK of the node's the rank's own? */
 static bool own_at_local(const struct sn_task *t)
 {
@@ -143,12 +140,37 @@ static bool own_at_local(const struct sn_task *t)
 		!strncmp(p, t->cards, strlen(t->cards));
 }
 
-static bool visible(const struct sn_task *t, char *buf, size_t size)
+static const char *our_visible(const struct sn_task *t)
+{
+	return t->policy->visible_cards && own_at_local(t) ? t->node_cards : t->cards;
+}
+
+VALUE(visible, is_ascend(t) && text(buf, size, our_visible(t)))
+
+const char *sn_task_visible(const struct sn_task *t)
 {
 	if (!is_ascend(t))
+		return NULL;
+	return t->visible ? t->visible : our_visible(t);
+}
+
+/* Programs name a device by its place among the visible ones, counted from 0
+ * (CANN's manual on ASCEND_RT_VISIBLE_DEVICES), not by its own number. */
+static bool device_id(const struct sn_task *t, char *buf, size_t size)
+{
+	const char *p = sn_task_visible(t);
+	size_t len = t->cards ? strlen(t->cards) : 0;
+
+	if (!len || strchr(t->cards, ','))
 		return false;
-	return text(buf, size, t->policy->visible_cards && own_at_local(t) ?
-		    t->node_cards : t->cards);
+	for (uint32_t i = 0; p && *p; i++) {
+		size_t n = strcspn(p, ",");
+
+		if (n == len && !strncmp(p, t->cards, n))
+			return number(buf, size, i);
+		p += n + (p[n] == ',');
+	}
+	return false;
 }
 
 /* A loose node says nothing about the super pod that it may be in. */
@@ -248,7 +270,7 @@ const struct sn_taskvar sn_taskvars[] = {
 	{ "SUPERNODE_NODE_CARDS", SN_VARY_FREE, node_cards, "Slurm gave cards", "all cards of the step on this node" },
 	{ "SUPERNODE_CPUS", SN_VARY_FREE, bound, "Bind is not none", "the CPUs that the rank was bound to" },
 	{ "ASCEND_RT_VISIBLE_DEVICES", SN_VARY_FREE, visible, ASCEND, "the rank's own card; with VisibleCards=node all of the node's, its own at LOCAL_RANK" },
-	{ "DEVICE_ID", SN_VARY_LOCAL, device_id, ASCEND, "the rank's own card" },
+	{ "DEVICE_ID", SN_VARY_CARD, device_id, ASCEND, "the place of the rank's own card in ASCEND_RT_VISIBLE_DEVICES, from 0" },
 	{ "RANK_ID", SN_VARY_RANK, rank_id, ASCEND, "as RANK" },
 	{ "RANK_SIZE", SN_VARY_NOT, rank_size, ASCEND, "as WORLD_SIZE" },
 	{ "RANK_TABLE_FILE", SN_VARY_FREE, table, ASCEND ", there is a table of this job", "ranktable.json in SUPERNODE_JOB_DIR" },

@@ -45,6 +45,7 @@ struct sn_task {
 	const char *node_cards; /* the step's on this node */
 	const char *bound; /* the CPUs it was bound to */
 	const char *table; /* the HCCL table that is there */
+	const char *visible; /* the user's ASCEND_RT_VISIBLE_DEVICES; NULL: ours */
 	const char *if_ip; /* address of HcclIfIp's interface */
 	bool imex; /* an IMEX channel device exists */
 	enum sn_vendor vendor;
@@ -60,9 +61,14 @@ enum sn_vary {
 	SN_VARY_LOCAL, /* where every node has one rank */
 	SN_VARY_NODE, /* where there is one node */
 	SN_VARY_AXIS, /* where the axis has size 1 */
+	SN_VARY_CARD, /* where a rank sees one card only, or every node has one rank */
 };
 
 #define SN_TASKVAR_MAX 4096 /* a value, with the NUL */
+
+/* The cards that an Ascend task sees, "3" or "2,3", the user's word first; NULL:
+ * not known, or another vendor's. */
+const char *sn_task_visible(const struct sn_task *task);
 
 struct sn_taskvar {
 	const char *name;

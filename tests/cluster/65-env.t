@@ -47,7 +47,7 @@ is "LOCAL_RANK" "$(all one LOCAL_RANK)" "0 1 2 3 0 1 2 3 "
 is "GROUP_RANK" "$(all one GROUP_RANK)" "0 0 0 0 1 1 1 1 "
 is "each card's number: visible, DEVICE_ID, SUPERNODE_CARDS" \
 	"$(all one ASCEND_RT_VISIBLE_DEVICES)|$(all one DEVICE_ID)|$(all one SUPERNODE_CARDS)" \
-	"0 1 2 3 0 1 2 3 |0 1 2 3 0 1 2 3 |0 1 2 3 0 1 2 3 "
+	"0 1 2 3 0 1 2 3 |0 0 0 0 0 0 0 0 |0 1 2 3 0 1 2 3 "
 is "and the node's" "$(of one 5 SUPERNODE_NODE_CARDS)" 0,1,2,3
 is "the super pod is the supernode" "$(of one 0 HCCL_LOGIC_SUPERPOD_ID)" "$(of one 0 SUPERNODE_NAME)"
 is "no table yet" "$(of one 0 RANK_TABLE_FILE)" ""

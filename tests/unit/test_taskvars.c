@@ -239,7 +239,7 @@ static void ascends_variables(void **state)
 	apply(&task, &env, NULL);
 	is(&env, "RANK_ID", "13");
 	is(&env, "RANK_SIZE", "32");
-	is(&env, "DEVICE_ID", "6");
+	is(&env, "DEVICE_ID", "0"); /* its only one */
 	is(&env, "ASCEND_RT_VISIBLE_DEVICES", "6");
 	is(&env, "RANK_TABLE_FILE", NULL);
 	is(&env, "HCCL_LOGIC_SUPERPOD_ID", "sn1");
@@ -269,7 +269,15 @@ static void ascends_variables(void **state)
 	/* HCCL takes no less than 120 s. */
 	is(&env, "HCCL_CONNECT_TIMEOUT", "120");
 	is(&env, "ASCEND_RT_VISIBLE_DEVICES", "0,1,2,3,4,6,7");
-	is(&env, "DEVICE_ID", "6");
+	is(&env, "DEVICE_ID", "5"); /* card 6 is the sixth of those */
+	clear(&env);
+	set(&env, "ASCEND_RT_VISIBLE_DEVICES", "7,6");
+	apply(&task, &env, NULL);
+	is(&env, "DEVICE_ID", "1"); /* the user's list counts */
+	clear(&env);
+	set(&env, "ASCEND_RT_VISIBLE_DEVICES", "60,7");
+	apply(&task, &env, NULL);
+	is(&env, "DEVICE_ID", NULL);
 	clear(&env);
 	/* Not where LOCAL_RANK would point at another rank's card. */
 	task.local = 4;
@@ -414,7 +422,12 @@ static void what_breaks_the_run_is_kept_and_told(void **state)
 	says(&task, "GROUP_RANK", "0", "not the same");
 	says(&task, "TP_RANK", "0", "not the same");
 	says(&task, "RANK_ID", "0", "not the same");
+	says(&task, "DEVICE_ID", "0", NULL); /* each sees its own card only */
+	says(&task, "DEVICE_ID", "3", "this step's is 0");
+	policy.visible_cards = 1;
+	task.node_cards = "0,1,2,3";
 	says(&task, "DEVICE_ID", "0", "not the same");
+	policy.visible_cards = 0;
 	says(&task, "CP_RANK", "0", NULL); /* cp is 1 */
 	says(&task, "CP_RANK", "1", "this step's is 0");
 	says(&task, "WORLD_SIZE", "32", NULL);
@@ -445,8 +458,8 @@ static void one_task_a_node_and_one_task(void **state)
 	task.cards = "3";
 	says(&task, "LOCAL_RANK", "0", NULL);
 	says(&task, "LOCAL_RANK", "1", "this step's is 0");
-	says(&task, "DEVICE_ID", "3", NULL);
-	says(&task, "DEVICE_ID", "0", "this step's is 3");
+	says(&task, "DEVICE_ID", "0", NULL);
+	says(&task, "DEVICE_ID", "3", "this step's is 0");
 	says(&task, "RANK", "0", "not the same");
 	task.world = task.n_nodes = 1;
 	task.layout = NULL;
