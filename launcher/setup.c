@@ -311,8 +311,12 @@ static int add_variables(const struct snrun *run, uint32_t nodes,
 	/* One variable has room for 128 KiB; without it GROUP_RANK is lacking. */
 	if (list && strlen(list) < 100000)
 		sn_words_add(to, SN_STEPENV_NODES "=%s", list);
-	if (run->bind)
+	if (run->bind) {
 		sn_words_add(to, SN_STEPENV_BIND "=%s", run->bind);
+		/* Slurm's own binding is never widened, so it would be in the way. */
+		if (strcmp(run->bind, "none") && !getenv("SLURM_CPU_BIND"))
+			sn_words_add(to, "SLURM_CPU_BIND=none");
+	}
 	free(list);
 	return list && !to->failed ? 0 : -ENOMEM;
 }

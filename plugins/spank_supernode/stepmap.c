@@ -131,21 +131,23 @@ static void take_plan(spank_t sp, const struct sn_names *names, uint32_t here,
 
 	if (!is_arbitrary(sp) ||
 	    !get_env(sp, SN_STEPENV_PLAN, &text) ||
-	    !get_env(sp, SN_STEPENV_NODES, &list) ||
 	    sn_stepenv_parse(text, &plan, NULL) ||
-	    sn_hostlist_expand(list, &order, NULL))
+	    /* It may be too long for a variable. */
+	    (get_env(sp, SN_STEPENV_NODES, &list) &&
+	     sn_hostlist_expand(list, &order, NULL)))
 		goto out;
 	for (i = 0; i < order.n && strcmp(order.name[i], names->name[here]); i++)
 		;
-	if (order.n != names->n || i == order.n)
+	if (list && (order.n != names->n || i == order.n))
 		goto out;
 	ret->planned = true;
-	ret->has_group = true;
+	ret->has_group = list;
 	ret->group = (uint32_t)i;
 	ret->generation = plan.generation;
 	ret->max_restarts = plan.max_restarts;
 	ret->port = plan.port;
-	ret->master = strdup(*plan.master ? plan.master : order.name[0]);
+	if (*plan.master || order.n)
+		ret->master = strdup(*plan.master ? plan.master : order.name[0]);
 out:
 	sn_names_done(&order);
 	free(text);

@@ -122,6 +122,14 @@ is "SUPERNODE_BIND=none: as Slurm left them" "$(of free 1 CPUS_ALLOWED)$(of free
 SUPERNODE_BIND=sideways run wrong --parallel=tp=4
 like "another word is told" "$(cat wrong.err)" "SUPERNODE_BIND=sideways: want none, locality or slices"
 is "once a node" "$(grep -c sideways wrong.err)" 1
+# The table of the user guide.
+names=$(sed -n 's/^| `\([A-Z_]*\)` |.*/\1/p' "$SN_SRCDIR/docs/user-guide.md" | paste -sd'|')
+SUPERNODE_BIND=slices run same --parallel=tp=2
+salloc -Q --parallel=tp=2 snrun --bind slices "$WORK/env.sh" >snrun 2>snrun.err
+is "snrun --bind" "$(all snrun CPUS_ALLOWED)" "$(all snrun SUPERNODE_CPUS)"
+like "binds" "$(all snrun SUPERNODE_CPUS)" "^[0-9,-]+ [0-9,-]+ $"
+is "and sets what srun does" "$(sed -n 's/^var 1 \([A-Z_]*\)=.*/\1/p' snrun | grep -E "^($names)$" | sort | tr '\n' ' ')" \
+	"$(sed -n 's/^var 1 \([A-Z_]*\)=.*/\1/p' same | grep -E "^($names)$" | sort | tr '\n' ' ')"
 policy "TaskEnv=broken"
 run bad --parallel=tp=2
 like "a bad supernode.conf is told, and the task runs" "$(cat bad.err)$(of bad 1 RANK)" "supernode.conf:3: TaskEnv: \"broken\".*1$"
