@@ -78,7 +78,7 @@ static int load_record(uint32_t id, job_info_msg_t **ret, struct sn_err *err)
 {
 	uint32_t state;
 
-	if (slurm_load_job(ret, id, SHOW_DETAIL)) {
+	if (sn_api_load_job(id, ret)) {
 		if (errno == ESLURM_INVALID_JOB_ID)
 			return sn_err_set(err, -ESRCH, "job %u has ended", id);
 		return sn_err_set(err, -EIO,

@@ -5,6 +5,8 @@
 #ifndef SN_LAUNCHER_SLURMAPI_H
 #define SN_LAUNCHER_SLURMAPI_H
 
+#include <string.h>
+
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
@@ -23,6 +25,15 @@ static inline slurm_step_id_t sn_api_step(uint32_t job, uint32_t step)
 	return id;
 }
 #endif
+
+static inline int sn_api_load_job(uint32_t job, job_info_msg_t **ret)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	return slurm_load_job(ret, sn_api_step(job, NO_VAL), SHOW_DETAIL);
+#else
+	return slurm_load_job(ret, job, SHOW_DETAIL);
+#endif
+}
 
 /* All steps of a job. */
 static inline int sn_api_steps(uint32_t job, job_step_info_response_msg_t **ret)
