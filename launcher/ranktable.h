@@ -85,9 +85,9 @@ int sn_ranktable_build(const struct sn_plan *plan,
 
 /*
  * Is the file at path a table for this plan? inv may be NULL, then addresses are
- * not compared, and the servers' ids only with the names of nodes. -ENOENT
- * missing, -EAGAIN half-written, -ESTALE of another generation, world or nodes,
- * -EINVAL no table or one that breaks a rule.
+ * not compared, and the servers' ids only where some are names of nodes of the
+ * plan. version NONE: any. -ENOENT missing, -EAGAIN half-written, -ESTALE of
+ * another generation, world or nodes, -EINVAL no table or one that breaks a rule.
  */
 int sn_ranktable_judge(const char *path, const struct sn_plan *plan,
 		       const struct sn_inventory *inv,

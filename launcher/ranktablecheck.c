@@ -86,9 +86,20 @@ int sn_ranktable_parse(const char *text, size_t len, const char *file,
 
 #define STALE "; it is of an earlier start, and snrun writes this one's"
 
+/* Others name servers by addresses; then nothing can be told from the names. */
+static bool names_nodes(const struct sn_ranktable *table,
+			const struct sn_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->n_nodes; i++)
+		for (uint32_t r = 0; r < table->n_ranks; r++)
+			if (!strcmp(table->rank[r].server_id, plan->node[i].name))
+				return true;
+	return false;
+}
+
 /* One rank of the table against the plan and, where it is known, the inventory. */
 static int judge_rank(const struct sn_ranktable *table, const char *path,
-		      const struct sn_plan *plan, uint32_t r,
+		      const struct sn_plan *plan, uint32_t r, bool named,
 		      const struct sn_inventory *inv, struct sn_err *err)
 {
 	const struct sn_plan_node *node = &plan->node[plan->rank_node[r]];
@@ -100,7 +111,7 @@ static int judge_rank(const struct sn_ranktable *table, const char *path,
 	if (inv && !card)
 		return sn_err_set(err, -ENOENT, "inventory: card %u of %s is not in it",
 				  plan->rank_card[r], node->name);
-	if (table->version != SN_RANK_TABLE_2_0 && strcmp(rank->server_id, id))
+	if (named && table->version != SN_RANK_TABLE_2_0 && strcmp(rank->server_id, id))
 		return sn_err_set(err, -ESTALE, "%s: rank %u is on server \"%s\", and in generation %u of job %u it runs on %s%s%s" STALE,
 				  path, r, rank->server_id, plan->generation, plan->job_id,
 				  node->name, strcmp(id, node->name) ? ", server_id " : "",
@@ -132,6 +143,7 @@ int sn_ranktable_judge(const char *path, const struct sn_plan *plan,
 		       enum sn_rank_table version, struct sn_err *err)
 {
 	struct sn_ranktable table;
+	bool named;
 	char *text;
 	size_t len;
 	int rc = snctl_read_file(path, &text, &len, err);
@@ -144,7 +156,8 @@ int sn_ranktable_judge(const char *path, const struct sn_plan *plan,
 	free(text);
 	if (rc)
 		return rc;
-	if (table.version != version)
+	named = inv || names_nodes(&table, plan);
+	if (version && table.version != version)
 		rc = sn_err_set(err, -ESTALE, "%s: has version %s, and RankTable=%s in supernode.conf; a card refuses another generation's table (EI0014)",
 				path, sn_rank_table_name(table.version),
 				sn_rank_table_name(version));
@@ -152,7 +165,7 @@ int sn_ranktable_judge(const char *path, const struct sn_plan *plan,
 		rc = sn_err_set(err, -ESTALE, "%s: has %u ranks, and the job %u" STALE, path,
 				table.n_ranks, plan->layout.world);
 	for (uint32_t r = 0; r < plan->layout.world && !rc; r++)
-		rc = judge_rank(&table, path, plan, r, inv, err);
+		rc = judge_rank(&table, path, plan, r, named, inv, err);
 	sn_ranktable_done(&table);
 	return rc;
 }

@@ -66,6 +66,15 @@ policy "RankTable=2.0 Inventory=$WORK/inventory.json"
 job generation "snrun echo started"
 like "another generation's inventory is refused" "$(cat generation.out)" "RankTable=2.0 is for Ascend 950.*EI0014"
 
+# A table of the user's own.
+policy
+echo '{"status": "completed", "server_li' >half.json
+job half "export RANK_TABLE_FILE=$WORK/half.json; snrun sh -c 'echo \$RANK_TABLE_FILE'; unset RANK_TABLE_FILE"
+like "a half-written table of the user's is told of" "$(cat half.out)" "RANK_TABLE_FILE is set and kept, though the run may break: half-written rank table: $WORK/half.json"
+is "and kept" "$(grep -c "^$WORK/half.json" half.out)" 8
+job stale "cd $WORK; export RANK_TABLE_FILE=$WORK/dir/file/ranktable.json; mkdir -p dir/file; cp $TESTS/../golden/ranktable/1.0.json dir/file/ranktable.json; snrun true; unset RANK_TABLE_FILE"
+like "so is one of other ranks" "$(cat stale.out)" "has 4 ranks, and the job 8; it is of an earlier start"
+
 # A program, asked once a node, and not again for a relaunch.
 cat >program <<END2
 #!/bin/sh
