@@ -64,6 +64,29 @@ scancel -s KILL -f "$id"
 ok "killed hard, it leaves" await "$id" "CANCELLED FAILED"
 ok "no region" until_true 20 none_left
 
+# ---- watermarks -------------------------------------------------------------------
+
+cat >"$WORK/pub/task" <<'END'
+#!/bin/bash
+trap 'echo "told $SLURM_PROCID $(grep -o "\"pool\":{\"advice\":\"[a-z-]*" "$SUPERNODE_MEMORY_ADVICE")"; told=yes' USR1
+file=$SUPERNODE_POOL_DIR/data
+[ "$SLURM_LOCALID" != 0 ] || head -c 7500000 /dev/zero >"$file"
+for ((i = 0; i < 300 && ${#told} == 0; i++)); do sleep 0.1; done
+told=
+[ "$SLURM_LOCALID" != 0 ] || rm "$file"
+for ((i = 0; i < 300 && ${#told} == 0; i++)); do sleep 0.1; done
+END
+chmod 755 "$WORK/pub/task"
+job watched <<'END'
+srun snrun-watch --interval=1 --hold=2 --rest=0 --signal=10 "--dir=$1" "$2"
+END
+mkdir -m 700 "$WORK/advice"
+id=$(PATH=$SN_BUILDDIR/launcher:$PATH submit --parallel=tp=2 --pool=8M "$WORK/pub/watched" "$WORK/advice" "$WORK/pub/task")
+ok "a job that is watched" await "$id" COMPLETED
+is "all tasks are told of a full region, and once of room again" \
+	"$(out "$id" | grep '^told' | cut -d' ' -f2- | sort | paste -sd' ')" \
+	'0 "pool":{"advice":"swap-in 0 "pool":{"advice":"swap-out 1 "pool":{"advice":"swap-in 1 "pool":{"advice":"swap-out'
+
 # ---- slurmd and slurmstepd are killed --------------------------------------------
 
 if [ "$CL_MODE" = netns ]; then
