@@ -20,13 +20,15 @@ struct taskbind *taskbind_prepare(const char *mode,
 
 bool taskbind_apply(const struct taskbind *bind, uint32_t local,
 		    uint32_t local_world, const char *cards,
-		    const char *node_cards, char *ret, size_t size)
+		    const char *node_cards, const char *slurms, char *ret,
+		    size_t size)
 {
 	(void)bind;
 	(void)local;
 	(void)local_world;
 	(void)cards;
 	(void)node_cards;
+	(void)slurms;
 	(void)ret;
 	(void)size;
 	return false;

@@ -102,8 +102,8 @@ static bool find_me(struct ranks *ranks, uint32_t card)
 }
 
 /*
- * Who shares the CPUs. Where Slurm keeps the job to CPUs of its own (a cpuset):
- * the step's cards. Where it does not, all cards of the node, so that the ranks
+ * Who shares the CPUs. Where Slurm keeps the job to CPUs of its own (by a cpuset,
+ * or task/affinity's mask): the step's cards. Where it does not, all cards of the node, so that the ranks
  * of two jobs do not meet. Without a card of one's own: the tasks.
  */
 static void find_ranks(const struct taskbind *bind, bool confined,
@@ -205,9 +205,30 @@ static bool take(const struct taskbind *bind, const struct sn_bind *decided,
 	return done;
 }
 
+/*
+ * Is the mask the step's, or this task's alone? Without a binding of its own
+ * task/affinity leaves each task all CPUs that the step has on the node: "none", or
+ * where these are not all, "mask_cpu:0xf,0xf" with a mask for each task.
+ */
+static bool mask_is_the_steps(const char *slurms)
+{
+	const char *mask = slurms ? strstr(slurms, "mask_cpu:") : NULL, *p;
+	size_t len;
+
+	if (!mask)
+		return !slurms || !strchr(slurms, ':');
+	mask += strlen("mask_cpu:");
+	len = strcspn(mask, ",");
+	for (p = mask + len; *p == ','; p += 1 + len)
+		if (strncmp(p + 1, mask, len) || (p[1 + len] && p[1 + len] != ','))
+			return false;
+	return true;
+}
+
 static bool apply(const struct taskbind *bind, struct ranks *ranks,
 		  uint32_t local, uint32_t local_world, const char *cards,
-		  const char *node_cards, char *ret, size_t size)
+		  const char *node_cards, const char *slurms, char *ret,
+		  size_t size)
 {
 	hwloc_cpuset_t mask = hwloc_bitmap_alloc();
 	hwloc_cpuset_t allowed = hwloc_bitmap_alloc();
@@ -221,7 +242,10 @@ static bool apply(const struct taskbind *bind, struct ranks *ranks,
 		tell(bind, "the ranks are not bound: their CPUs cannot be read: %m");
 		goto out;
 	}
-	find_allowed(bind, mask, allowed);
+	if (mask_is_the_steps(slurms))
+		hwloc_bitmap_copy(allowed, mask);
+	else
+		find_allowed(bind, mask, allowed);
 	find_ranks(bind, !hwloc_bitmap_isincluded(hwloc_topology_get_topology_cpuset(bind->topology), allowed),
 		   local, local_world, cards, node_cards, ranks);
 	if (bind->mode == SN_BIND_LOCALITY)
@@ -242,7 +266,8 @@ out:
 
 bool taskbind_apply(const struct taskbind *bind, uint32_t local,
 		    uint32_t local_world, const char *cards,
-		    const char *node_cards, char *ret, size_t size)
+		    const char *node_cards, const char *slurms, char *ret,
+		    size_t size)
 {
 	struct ranks *ranks;
 	bool done;
@@ -256,8 +281,8 @@ bool taskbind_apply(const struct taskbind *bind, uint32_t local,
 	ranks = calloc(1, sizeof(*ranks));
 	if (!ranks)
 		return false;
-	done = apply(bind, ranks, local, local_world, cards, node_cards, ret,
-		     size);
+	done = apply(bind, ranks, local, local_world, cards, node_cards,
+		     slurms, ret, size);
 	free(ranks);
 	return done;
 }

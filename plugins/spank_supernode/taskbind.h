@@ -20,11 +20,12 @@ struct taskbind *taskbind_prepare(const char *mode,
 
 /*
  * In a task, after Slurm has bound it: bind it further. cards and node_cards as
- * in struct sn_task. True: *ret (size bytes) has the CPUs that it is bound to now.
+ * in struct sn_task; slurms is SLURM_CPU_BIND, NULL where not set. True: *ret (size bytes) has the CPUs that it is bound to now.
  * Whatever goes wrong leaves it as it was, and the first task of the node says so.
  */
 bool taskbind_apply(const struct taskbind *bind, uint32_t local,
 		    uint32_t local_world, const char *cards,
-		    const char *node_cards, char *ret, size_t size);
+		    const char *node_cards, const char *slurms, char *ret,
+		    size_t size);
 
 #endif

@@ -176,6 +176,7 @@ static void apply(spank_t sp, const struct stepmap *map, struct sn_task *task)
 {
 	const struct sn_taskenv env = { get, set, unset, sp };
 	char table[PATH_MAX], bound[SN_TASKVAR_MAX];
+	char *slurms = stepfacts_env(sp, "SLURM_CPU_BIND");
 	struct taskcards cards;
 	struct sn_err complaint;
 
@@ -184,8 +185,9 @@ static void apply(spank_t sp, const struct stepmap *map, struct sn_task *task)
 	task->node_cards = cards.node;
 	task->table = find_table(sp, map, task, table, sizeof(table));
 	if (taskbind_apply(map->bind, task->local, task->local_world, cards.own,
-			   cards.node, bound, sizeof(bound)))
+			   cards.node, slurms, bound, sizeof(bound)))
 		task->bound = bound;
+	free(slurms);
 	if (sn_taskvars_apply(task, &env, &complaint))
 		slurm_error("supernode: rank %u has not all of its variables: out of memory",
 			    task->rank);

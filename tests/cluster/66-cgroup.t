@@ -74,6 +74,10 @@ is "the cards that the job has not are denied to both" "$(grep -cE 'open.* (2|3)
 is "/dev/null is not" "$(grep -c 'and null' two)" 2
 diag "$(cat two)"
 
+look shared --parallel=tp=2 --gres-flags=allow-task-sharing
+is "with allow-task-sharing each opens both" "$(sed 's/.*open \(.*\) and null.*/\1/' shared | tr '\n' ,)" "0 1,0 1,"
+is "and knows its own" "$(of shared cards)" "0 1 "
+
 # Another job's card.
 id=$(submit --parallel=tp=1 -w n001 --wrap "srun sleep 600")
 ok "another job has card 0" await "$id" RUNNING
@@ -81,6 +85,9 @@ until_true 30 test -n "$(squeue -h -s -j "$id" -o %i)"
 look rest --parallel=tp=1 -w n001
 is "a rank opens card 1 only" "$(sed 's/.*open \(.*\) and null.*/\1/' rest)" 1
 is "and knows it" "$(of rest cards)" "1 "
+SUPERNODE_BIND=slices look part --parallel=tp=1 -w n001
+is "it is bound within what its job may use" "$(of part allowed)" "$(of part bound)"
+is "which are the CPUs that Slurm gave it" "$(of part bound)" "$(of rest allowed)"
 scancel "$id"
 until_true 30 state_is "$id" CANCELLED
 
