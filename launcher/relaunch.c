@@ -294,6 +294,7 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 	rc = snrun_step(run, past->restarts.max > 0, &out, past->lost, err);
 	if (rc)
 		return rc;
+	snrun_learn(run);
 	verdict = judge(run, past, &out);
 	*ret_code = verdict == SN_VERDICT_DONE ? 0 : sn_outcome_exit(&out);
 	if (verdict != SN_VERDICT_RESTART)

@@ -311,6 +311,7 @@ static int add_variables(const struct snrun *run, uint32_t nodes,
 	/* One variable has room for 128 KiB; without it GROUP_RANK is lacking. */
 	if (list && strlen(list) < 100000)
 		sn_words_add(to, SN_STEPENV_NODES "=%s", list);
+	snrun_add_timeouts(run, to);
 	if (run->bind) {
 		sn_words_add(to, SN_STEPENV_BIND "=%s", run->bind);
 		/* Slurm's own binding is never widened, so it would be in the way. */

@@ -4,7 +4,7 @@
  *
  * snrun.c: the command line. setup.c: the job, its plan, its directory.
  * relaunch.c: one generation after the other. step.c: one srun and what happens
- * while it runs. watch.c: which nodes the job still has. distribute.c: the files
+ * while it runs. watch.c: which nodes the job still has. learn.c: timeouts from records. distribute.c: the files
  * on every node.
  */
 #ifndef SN_LAUNCHER_SNRUN_H
@@ -21,6 +21,7 @@
 #include "launcher/runstate.h"
 #include "launcher/sruncmd.h"
 #include "topology/err.h"
+#include "topology/timeouts.h"
 
 struct snrun {
 	/* as asked for */
@@ -42,6 +43,7 @@ struct snrun {
 	int lock;
 	struct sn_runstate state;
 	bool shared; /* all nodes are known to see the same directory */
+	uint32_t timeout[SN_TIMEOUTS]; /* s, that the records suggest; 0: nothing */
 	bool stopped; /* by a signal of the user's */
 	int stop_signal;
 };
@@ -65,6 +67,11 @@ uint32_t snrun_max_restarts(const struct snrun *run);
  * end of it, `snrun --receive DIR TOKEN`, an exit code. */
 int snrun_distribute(struct snrun *run, struct sn_err *err);
 int snrun_receive(const char *dir, const char *token);
+
+/* Learn timeouts from what the ranks recorded so far (timeouts.json), and add
+ * those to a step's variables that neither the user nor the site has set. */
+void snrun_learn(struct snrun *run);
+void snrun_add_timeouts(const struct snrun *run, struct sn_words *to);
 
 /* All generations; the exit code. */
 int snrun_generations(struct snrun *run);

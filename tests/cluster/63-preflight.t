@@ -136,9 +136,38 @@ echo 24.1.0 >"$CL_DIR/nodes/n005/version"
 
 # By policy.
 echo "Preflight=yes" >>"$CL_DIR/etc/supernode.conf"
-echo "cd $WORK; SUPERNODE_JOB_DIR=$WORK/job-policy snrun --parallel=$LAYOUT true; echo \$? >policy.rc.new; mv policy.rc.new policy.rc" >&5
+echo "cd $WORK; SUPERNODE_JOB_DIR=$WORK/job-policy snrun --parallel=$LAYOUT true </dev/null; echo \$? >policy.rc.new; mv policy.rc.new policy.rc" >&5
 ok "by policy: it ends" until_true 100 test -s policy.rc
 is "by policy: the nodes are checked without the option" "$(cat policy.rc) $(json policy "d['passed']")" "0 True"
+
+# What one generation records is the next one's timeouts: collectives of 250 s.
+cat >slow-collective <<'END'
+#!/bin/bash
+[ "$SLURM_PROCID" = 0 ] || exit 0
+records=$SUPERNODE_JOB_DIR/records
+mkdir -p "$records"
+if [ ! -e "$records/rank-0.jsonl" ]; then
+	for comm in dp_0 tp_0; do
+		echo "{\"rank\":0,\"gen\":0,\"comm\":\"$comm\",\"members\":\"0-47\",\"index\":0,\"took\":1000}"
+		for i in {10..49}; do
+			echo "{\"rank\":0,\"gen\":0,\"comm\":\"$comm\",\"seq\":$i,\"op\":\"all_reduce\",\"bytes\":104857600,\"arrive\":${i}000000000000,\"end\":${i}250000000000}"
+		done
+	done >"$records/rank-0.jsonl"
+	exit 1
+fi
+echo "exec ${HCCL_EXEC_TIMEOUT-unset} comm ${SUPERNODE_COMM_TIMEOUT-unset} connect ${HCCL_CONNECT_TIMEOUT-unset} buffer ${HCCL_BUFFSIZE-unset}"
+END
+chmod +x slow-collective
+echo "sed -i /^Preflight=yes/d $CL_DIR/etc/supernode.conf
+cd $WORK; export SUPERNODE_JOB_DIR=$WORK/job-learn; snrun --max-restarts=1 --parallel=$LAYOUT ./slow-collective >learn.out 2>learn.err </dev/null
+rm -r job-learn/records; HCCL_EXEC_TIMEOUT=7 snrun --max-restarts=1 --parallel=$LAYOUT ./slow-collective >learn2.out 2>&1 </dev/null
+echo \$? >learn.rc.new; mv learn.rc.new learn.rc" >&5
+ok "timeouts: it ends" until_true 100 test -s learn.rc
+like "timeouts: ten times what is usual, in the next generation" "$(cat learn.out)" '^exec 2500 comm 2500 connect 1800 buffer unset$'
+is "timeouts: timeouts.json" "$(python3 -c "
+import json; d = json.load(open('job-learn/timeouts.json'))
+print(d['suggest']['HCCL_EXEC_TIMEOUT'], d['suggest']['SUPERNODE_COMM_TIMEOUT'], d['suggest']['HCCL_CONNECT_TIMEOUT'], d['suggest']['HCCL_BUFFSIZE'], d['collectives'])")" "2500 2500 1800 120 32"
+like "timeouts: the user's own stays" "$(cat learn2.out)" '^exec 7 comm 2500 '
 echo exit >&5
 exec 5>&-
 no_jobs()
