@@ -29,7 +29,7 @@ static const char *stem(enum sn_vendor vendor)
 static bool keep(const char *word, size_t len, char ret[SN_PCI_MAX])
 {
 	if (!len || len >= SN_PCI_MAX ||
-	    sn_policy_bad_word(SN_POLICY_PCI, word, len))
+	    sn_policy_bad_word(SN_POLICY_PCI, word, len, NULL))
 		return false;
 	memcpy(ret, word, len);
 	ret[len] = '\0';

@@ -304,8 +304,8 @@ static int set_words(const struct place *at, const struct sn_policy_key *key,
 		     const char *value, size_t len, struct sn_policy *policy,
 		     struct sn_err *err)
 {
-	const char *word = sn_policy_bad_word(key->type, value, len);
-	size_t n = word ? strcspn(word, " \t\"\r\n") : 0;
+	size_t n;
+	const char *word = sn_policy_bad_word(key->type, value, len, &n);
 
 	if (word)
 		return sn_err_set(err, -EINVAL, "%s:%u: %s: \"%.*s\": want %s",

@@ -97,9 +97,10 @@ struct sn_policy_key {
 };
 extern const struct sn_policy_key sn_policy_keys[]; /* ends with name NULL */
 
-/* The first word of an ENV or PCI value that is none, NULL: all are. */
+/* The first word of an ENV or PCI value (len bytes, no NUL needed) that is none,
+ * NULL: all are. ret_len may be NULL. */
 const char *sn_policy_bad_word(enum sn_policy_type type, const char *value,
-			       size_t len);
+			       size_t len, size_t *ret_len);
 
 /* The vendor whose variables tasks get: as configured, or by the gres's name. */
 enum sn_vendor sn_policy_vendor(const struct sn_policy *policy);

@@ -58,13 +58,17 @@ static bool is_pci(const char *word, size_t len)
 }
 
 const char *sn_policy_bad_word(enum sn_policy_type type, const char *value,
-			       size_t len)
+			       size_t len, size_t *ret_len)
 {
 	const char *p = value, *word;
 	size_t n;
 
-	while (next_word(&p, value + len, &word, &n))
-		if (!(type == SN_POLICY_ENV ? is_variable : is_pci)(word, n))
-			return word;
+	while (next_word(&p, value + len, &word, &n)) {
+		if ((type == SN_POLICY_ENV ? is_variable : is_pci)(word, n))
+			continue;
+		if (ret_len)
+			*ret_len = n;
+		return word;
+	}
 	return NULL;
 }
