@@ -27,6 +27,9 @@ struct at {
 	uint32_t line;
 	struct json_tokener *tok;
 	struct sn_recordread *count;
+	size_t from; /* where the line begins */
+	size_t started; /* where the last line that says that a process starts does */
+	uint32_t started_line;
 };
 
 /* The value of a key, if it has that type. A key that is there with another type
@@ -191,9 +194,9 @@ static int take_op(const struct at *at, struct json_object *o, uint32_t rank,
 	return rc ? sn_err_prefix(err, rc, "%s:%u: ", at->file, at->line) : 0;
 }
 
-static int take_line(const struct at *at, struct json_object *o, struct sn_err *err)
+static int take_line(struct at *at, struct json_object *o, struct sn_err *err)
 {
-	uint64_t rank, gen, seq, world, pid;
+	uint64_t rank, gen, seq, world, pid, time;
 	const char *comm, *host;
 	bool has_rank, has_seq;
 	int rc = 0;
@@ -219,13 +222,16 @@ static int take_line(const struct at *at, struct json_object *o, struct sn_err *
 	host = string(at, o, "host", &rc, err);
 	number(at, o, "world", SN_REC_RANKS_MAX, &world, &rc, err);
 	number(at, o, "pid", UINT32_MAX, &pid, &rc, err);
+	number(at, o, "time", INT64_MAX, &time, &rc, err);
 	if (!rc)
 		rc = sn_records_start(at->rec, (uint32_t)rank, (uint32_t)gen, (uint32_t)world,
-				      host, (uint32_t)pid, err);
+				      host, (uint32_t)pid, time, err);
+	at->started = at->from;
+	at->started_line = at->line - 1;
 	return rc;
 }
 
-static int parse_line(const struct at *at, const char *line, size_t len, struct sn_err *err)
+static int parse_line(struct at *at, const char *line, size_t len, struct sn_err *err)
 {
 	enum json_tokener_error code;
 	struct json_object *o;
@@ -269,6 +275,7 @@ static int parse_lines(struct at *at, const char *text, size_t from, size_t to,
 		size_t len = (size_t)((eol ? eol : end) - p);
 
 		at->line++;
+		at->from = (size_t)(p - text);
 		while (len && (p[len - 1] == '\r' || p[len - 1] == ' '))
 			len--;
 		if (len && (which == ALL || is_op(p, len) == (which == ONLY_OPS)))
@@ -297,7 +304,8 @@ int sn_recordread_text(struct sn_records *rec, const char *text, size_t len,
 		       const char *file, bool brief, struct sn_recordread *count,
 		       struct sn_err *err)
 {
-	struct at at = { rec, file, 0, json_tokener_new_ex(DEPTH_MAX), count };
+	struct at at = { .rec = rec, .file = file, .count = count,
+		.tok = json_tokener_new_ex(DEPTH_MAX) };
 	const char *eol = NULL;
 	size_t tail = 0;
 	int rc;
@@ -316,8 +324,10 @@ int sn_recordread_text(struct sn_records *rec, const char *text, size_t len,
 	if (!rc)
 		rc = parse_lines(&at, text, tail, len, ALL, err);
 	if (!rc && tail && lacks_ops(rec, file)) {
-		at.line = 0;
-		rc = parse_lines(&at, text, 0, tail, ONLY_OPS, err);
+		/* Not what an earlier process did. */
+		at.line = at.started_line;
+		if (at.started < tail)
+			rc = parse_lines(&at, text, at.started, tail, ONLY_OPS, err);
 	}
 	json_tokener_free(at.tok);
 	return rc;

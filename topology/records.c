@@ -209,22 +209,29 @@ static int of_rank(struct sn_records *rec, uint32_t rank, uint32_t gen,
 		empty_rank(r);
 	r->present = true;
 	r->gen = gen;
-	if (gen > rec->gen)
+	if (gen > rec->gen && !rec->newest)
 		rec->gen = gen;
 	return 0;
 }
 
 int sn_records_start(struct sn_records *rec, uint32_t rank, uint32_t gen,
 		     uint32_t world, const char *host, uint32_t pid,
-		     struct sn_err *err)
+		     uint64_t time, struct sn_err *err)
 {
 	uint32_t name = SN_REC_NONE;
 	struct sn_rec_rank *r;
 	int rc;
 
+	if (rank < rec->n_ranks && rec->rank[rank].pid && pid &&
+	    rec->rank[rank].pid != pid && gen < rec->rank[rank].gen)
+		empty_rank(&rec->rank[rank]);
 	rc = of_rank(rec, rank, gen, &r, err);
 	if (rc || !r)
 		return rc;
+	if (time > rec->newest) {
+		rec->newest = time;
+		rec->gen = gen;
+	}
 	if (host && *host && intern(rec, host, &name))
 		return no_memory(err);
 	if (r->host != SN_REC_NONE && name != SN_REC_NONE && r->host != name) {

@@ -60,7 +60,8 @@ struct sn_rec_table { uint32_t *slot, size, n; };
 struct sn_records {
 	struct sn_rec_rank *rank; /* [n_ranks], by rank; some not present */
 	uint32_t n_ranks;
-	uint32_t gen; /* the newest seen */
+	uint32_t gen; /* the newest */
+	uint64_t newest; /* when its latest process started, 0: not said */
 	struct sn_rec_set *set;
 	uint32_t n_sets, n_members;
 	char **text;
@@ -80,12 +81,15 @@ static inline const char *sn_records_text(const struct sn_records *rec, uint32_t
  * All of these: -EINVAL with a sentence that names no file, -ENOMEM. A line of
  * an older generation of the rank is passed over (0).
  *
- * A process starts. One that starts anew in the same generation takes the place
- * of the earlier one if it is on the same node; else both are kept in mind.
+ * A process starts: it takes the place of the rank's earlier one, also of one of a
+ * later generation, as a second program in the same job directory counts from 0
+ * again. In the same generation and on another node it is no successor, and both
+ * are kept in mind. time, in ns, or 0: the generation of the latest start is the
+ * newest one; without times it is the highest.
  */
 int sn_records_start(struct sn_records *rec, uint32_t rank, uint32_t gen,
 		     uint32_t world, const char *host, uint32_t pid,
-		     struct sn_err *err);
+		     uint64_t time, struct sn_err *err);
 /* members: "0-504:8,3" (sn_ranks_parse), or n ranks in list. */
 struct sn_rec_new {
 	const char *name, *kind; /* kind NULL: by the name, where it is one */

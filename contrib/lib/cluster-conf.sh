@@ -154,6 +154,7 @@ conf_policy()
 		echo "PoolDir=/dev/supernode"
 	else
 		echo "PoolDir=$CL_DIR/pool"
+		echo "PreflightDevices=$CL_DIR/nodes/%n/dev/davinci%c"
 	fi
 	[ -z "$CL_POLICY" ] || printf '%s\n' "$CL_POLICY"
 }

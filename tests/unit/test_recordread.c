@@ -207,6 +207,28 @@ static void test_tail(void **state)
 	assert_int_equal(comm_named(0, "tp \"0\"")->op[SN_REC_OPS - 1].seq, 400);
 }
 
+/* What an earlier process did is not read as the later one's. */
+static void test_tail_restart(void **state)
+{
+	(void)state;
+	write_some(0, 300); /* with dp, once */
+	if (!fork()) { /* another process */
+		const int members[] = { 0, 1, 2, 3 };
+		struct snrecord *r = snrecord_open(dir, 0, 4);
+		int dp = snrecord_comm(r, "dp", NULL, members, 4, 0, 0);
+		int tp = snrecord_comm(r, "tp \"0\"", "tp", members, 4, 0, 0);
+
+		for (int i = 0; i < 100; i++)
+			snrecord_end(r, tp, snrecord_begin(r, tp, "all_reduce", 4096));
+		_exit(dp < 0);
+	}
+	wait(NULL);
+	assert_int_equal(sn_recordread_path(&rec, dir, 0, &count, &err), 0);
+	assert_true(count.tails);
+	assert_int_equal(comm_named(0, "tp \"0\"")->op[SN_REC_OPS - 1].seq, 100);
+	assert_int_equal(comm_named(0, "dp")->n_ops, 0);
+}
+
 /* A process that is killed leaves whole lines; its successor ends a half one. */
 static void test_killed(void **state)
 {
@@ -321,7 +343,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_lines), T(test_bad_lines), T(test_library),
-		T(test_rotation), T(test_tail), T(test_killed),
+		T(test_rotation), T(test_tail), T(test_tail_restart), T(test_killed),
 		T(test_nothing_to_do), T(test_symlink), T(test_full),
 		T(test_cost),
 	};

@@ -42,7 +42,7 @@ static int end(void **state)
 
 static void start(uint32_t rank, uint32_t world)
 {
-	assert_int_equal(sn_records_start(&rec, rank, 0, world, NULL, 0, NULL), 0);
+	assert_int_equal(sn_records_start(&rec, rank, 0, world, NULL, 0, 0, NULL), 0);
 }
 
 static uint32_t place_in(const char *members, uint32_t rank)
@@ -249,7 +249,7 @@ static void test_places(void **state)
 	opts.layout = &l;
 	opts.rank_node = node;
 	for (uint32_t r = 0; r < 4; r++)
-		sn_records_start(&rec, r, 0, 4, r == 1 ? "b" : r == 2 ? "a" : node[r], r, NULL);
+		sn_records_start(&rec, r, 0, 4, r == 1 ? "b" : r == 2 ? "a" : node[r], r, 0, NULL);
 	verify();
 	first_is(SN_FIND_PLACE,
 		 "ranks 1 and 2 have changed places: rank 1 runs on b and rank 2 on a, and the layout has them the other way round");
@@ -259,14 +259,14 @@ static void test_places(void **state)
 static void test_twice(void **state)
 {
 	(void)state;
-	sn_records_start(&rec, 0, 0, 2, "a", 10, NULL);
-	sn_records_start(&rec, 1, 0, 2, "a", 11, NULL);
-	sn_records_start(&rec, 1, 0, 2, "b", 12, NULL);
+	sn_records_start(&rec, 0, 0, 2, "a", 10, 0, NULL);
+	sn_records_start(&rec, 1, 0, 2, "a", 11, 0, NULL);
+	sn_records_start(&rec, 1, 0, 2, "b", 12, 0, NULL);
 	verify();
 	first_is(SN_FIND_TWICE,
 		 "two processes claim to be rank 1, one on a and one on b: RANK is set wrong on one of them");
 	/* A restart on the same node is none. */
-	assert_int_equal(sn_records_start(&rec, 0, 0, 2, "a", 20, NULL), 0);
+	assert_int_equal(sn_records_start(&rec, 0, 0, 2, "a", 20, 0, NULL), 0);
 	verify();
 	assert_int_equal(found.n, 1);
 }
@@ -424,17 +424,39 @@ static void test_generations(void **state)
 	(void)state;
 	start(0, 2), start(1, 2);
 	comm(0, "tp_0", "0,1"), comm(1, "tp_0", "1,0"); /* wrong, but of old */
-	sn_records_start(&rec, 0, 1, 2, NULL, 0, NULL);
-	sn_records_start(&rec, 1, 1, 2, NULL, 0, NULL);
+	sn_records_start(&rec, 0, 1, 2, NULL, 0, 0, NULL);
+	sn_records_start(&rec, 1, 1, 2, NULL, 0, 0, NULL);
 	sn_records_comm(&rec, 0, 1, &new, NULL);
 	new.index = 1;
 	sn_records_comm(&rec, 1, 1, &new, NULL);
 	comm(1, "tp_0", "1,0"); /* a late line of the old one */
 	verify();
 	assert_int_equal(found.n, 0);
-	sn_records_start(&rec, 0, 2, 2, NULL, 0, NULL);
+	sn_records_start(&rec, 0, 2, 2, NULL, 0, 0, NULL);
 	verify();
 	first_is(SN_FIND_MISSING, "there are no records of rank 1 of generation 2, only of generation 1");
+}
+
+/* A second program in the same job directory counts its generations anew. */
+static void test_second_run(void **state)
+{
+	struct sn_rec_new new = { .name = "old", .members = "0", .index = 0 };
+
+	(void)state;
+	for (uint32_t r = 0; r < 2; r++) {
+		sn_records_start(&rec, r, 3, 2, "a", 10 + r, 1000, NULL);
+		sn_records_comm(&rec, r, 3, &new, NULL);
+		sn_records_start(&rec, r, 0, 2, "a", 20 + r, 2000, NULL);
+		comm(r, "tp_0", "0,1");
+	}
+	verify();
+	assert_int_equal(found.n, 0);
+	assert_int_equal(rec.gen, 0);
+	assert_int_equal(found.comms, 1);
+	/* One of the first that takes no part in the second. */
+	sn_records_start(&rec, 2, 3, 2, "a", 30, 1000, NULL);
+	verify();
+	assert_int_equal(found.ranks, 2);
 }
 
 static void test_ranks_text(void **state)
@@ -538,7 +560,7 @@ int main(void)
 		T(test_places), T(test_twice), T(test_world), T(test_bytes),
 		T(test_bytes_v), T(test_op), T(test_first), T(test_absent),
 		T(test_absent_chain), T(test_missing), T(test_cycle), T(test_p2p),
-		T(test_generations), T(test_ranks_text), T(test_window),
+		T(test_generations), T(test_second_run), T(test_ranks_text), T(test_window),
 		T(test_large),
 	};
 
