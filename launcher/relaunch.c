@@ -45,7 +45,8 @@ uint32_t snrun_max_restarts(const struct snrun *run)
 		return run->max_restarts;
 	/* Who holds nodes in reserve wants them used; else a program that fails
 	 * is to fail, as under srun. */
-	return run->spares ? run->job.policy.max_restarts : 0;
+	return run->job.has_spec && run->job.spec.spares ?
+		run->job.policy.max_restarts : 0;
 }
 
 /* ---- progress ---- */
@@ -227,7 +228,6 @@ static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
 {
 	int rc;
 
-	run->state.srun_pid = 0;
 	rc = sn_runstate_write(run->dir, &run->state, err);
 	if (!rc)
 		rc = write_files(run, err);
@@ -261,7 +261,17 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	struct sn_names live = { NULL, 0, 0 };
 	int rc;
 
-	snrun_end_step(run, run->state.srun_pid, run->host);
+	/*
+	 * An srun that ended by itself has seen all ranks end, but those of lost
+	 * nodes. Yet Slurm takes up to a minute to close the books on a step
+	 * of more than seven nodes that has lost one: slurmstepds report along a
+	 * tree, and the one above the lost node waits for it.
+	 */
+	if ((out->node_lost && !run->srun_killed) ||
+	    (run->srun_killed ?
+	     !snrun_end_step(run, run->state.srun_pid, run->host) :
+	     !snrun_step_gone(run, run->state.srun_pid)))
+		run->state.overlap = true;
 	suspect_node(run, past, out);
 	rc = sn_job_nodes(run->job.id, &live, err);
 	if (rc != -ESRCH)
@@ -321,7 +331,6 @@ int snrun_generations(struct snrun *run)
 			code = 1;
 	}
 	run->state.ended = true;
-	run->state.srun_pid = 0;
 	if (sn_runstate_write(run->dir, &run->state, &err))
 		snrun_say("%s", err.text);
 	return code;

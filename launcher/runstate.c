@@ -54,6 +54,8 @@ int sn_runstate_read(const char *dir, struct sn_runstate *ret,
 	state.srun_pid = get_uint(root, "srun_pid", &ok);
 	state.ended = json_object_object_get_ex(root, "ended", &at) &&
 		json_object_get_boolean(at);
+	state.overlap = json_object_object_get_ex(root, "overlap", &at) &&
+		json_object_get_boolean(at);
 	if (json_object_object_get_ex(root, "host", &at) &&
 	    json_object_is_type(at, json_type_string))
 		snprintf(state.host, sizeof(state.host), "%s",
@@ -83,6 +85,8 @@ int sn_runstate_write(const char *dir, const struct sn_runstate *state,
 			       json_object_new_int64(state->requeues));
 	json_object_object_add(root, "ended",
 			       json_object_new_boolean(state->ended));
+	json_object_object_add(root, "overlap",
+			       json_object_new_boolean(state->overlap));
 	json_object_object_add(root, "srun_pid",
 			       json_object_new_int64(state->srun_pid));
 	json_object_object_add(root, "host", json_object_new_string(state->host));

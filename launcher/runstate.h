@@ -21,7 +21,8 @@ struct sn_runstate {
 	uint32_t restarts; /* of this run */
 	uint32_t requeues; /* of the job, until then */
 	bool ended; /* snrun came to its end: there is nothing to clean up */
-	uint32_t srun_pid; /* 0: no srun runs */
+	bool overlap; /* steps that lost nodes may still be in Slurm's books */
+	uint32_t srun_pid; /* of the last srun, 0: none was started */
 	char host[SN_RUNSTATE_HOST_MAX]; /* where that process is */
 };
 

@@ -222,6 +222,7 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 		return 0;
 	if (old.ended && old.requeues == state->requeues) {
 		state->run = old.run + 1;
+		state->overlap = old.overlap;
 		return 0;
 	}
 	state->run = old.run;
@@ -231,7 +232,8 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 			  state->generation);
 		state->restarts = old.restarts + 1;
 		if (old.srun_pid)
-			snrun_end_step(run, old.srun_pid, old.host);
+			state->overlap = !snrun_end_step(run, old.srun_pid,
+							 old.host) || old.overlap;
 	}
 	continue_plan(run);
 	return 0;
@@ -334,6 +336,7 @@ int snrun_command(const struct snrun *run, int task_stderr,
 		.hostfile = hostfile,
 		.card_gres = run->job.policy.card_gres,
 		.label = run->label,
+		.overlap = run->state.overlap,
 		.overcommit = run->job.cpus < run->layout.world,
 		.task_stderr = task_stderr,
 		.layout = run->parallel ? layout : NULL,

@@ -44,6 +44,7 @@ struct snrun {
 	struct sn_runstate state;
 	bool shared; /* all nodes are known to see the same directory */
 	uint32_t timeout[SN_TIMEOUTS]; /* s, that the records suggest; 0: nothing */
+	bool srun_killed; /* the last srun did not see its ranks end */
 	bool stopped; /* by a signal of the user's */
 	int stop_signal;
 };
@@ -83,9 +84,13 @@ int snrun_generations(struct snrun *run);
  */
 int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 	       bool *lost, struct sn_err *err);
-/* End a step that an srun has left, and wait until it is gone. */
-void snrun_end_step(const struct snrun *run, uint32_t srun_pid,
+/* Kill the step of an srun that has not come to its own end, and wait until it is
+ * gone; false: it stays. */
+bool snrun_end_step(const struct snrun *run, uint32_t srun_pid,
 		    const char *host);
+/* Is the step of an srun that has ended out of Slurm's books, or is it in a
+ * moment? */
+bool snrun_step_gone(const struct snrun *run, uint32_t srun_pid);
 
 /* Watch which nodes the job has, in a thread: an RPC may take its time.
  * *ret_fd becomes readable when they have changed. */

@@ -164,6 +164,11 @@ int sn_srun_make(const struct sn_srun *srun, struct sn_words *argv,
 	add_export(srun, argv);
 	if (srun->label)
 		sn_words_add(argv, "--label");
+	if (srun->overlap) {
+		/* Memory is not shared by it; all that the job has is. */
+		sn_words_add(argv, "--overlap");
+		sn_words_add(argv, "--mem=0");
+	}
 	if (srun->overcommit)
 		sn_words_add(argv, "--overcommit");
 	if (srun->task_stderr >= 0 &&

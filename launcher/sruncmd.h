@@ -30,6 +30,7 @@ struct sn_srun {
 	const char *hostfile;
 	const char *card_gres;
 	bool label;
+	bool overlap; /* an earlier step's cards may still be booked */
 	bool overcommit; /* the job has fewer CPUs than ranks */
 	int task_stderr; /* the descriptor that tasks' standard error goes to, as
 			  * srun's own is read by snrun; -1: srun's */

@@ -27,6 +27,8 @@
 #define LINE_SIZE 4096
 #define RETRY_MS 100 /* until a step exists that a signal can go to */
 #define GONE_MS 30000 /* the longest wait for a killed step */
+#define KILL_AGAIN_MS 5000
+#define MOMENT_MS 300 /* that a step without trouble takes to be gone */
 #define KILLED_MS 10000 /* for srun, after SIGKILL to its step */
 #define SIGNALS_MAX 16
 
@@ -492,26 +494,46 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 	close_fd(&s.signals);
 	if (rc)
 		return rc;
+	run->srun_killed = !WIFEXITED(s.status);
 	ret->exit_code = WIFEXITED(s.status) ? WEXITSTATUS(s.status) :
 		128 + WTERMSIG(s.status);
 	return 0;
 }
 
-void snrun_end_step(const struct snrun *run, uint32_t srun_pid,
-		    const char *host)
+static bool wait_gone(const struct snrun *run, uint32_t srun_pid,
+		      const char *host, int64_t longest, bool kill)
 {
-	int64_t until = now_ms() + GONE_MS;
+	int64_t start = now_ms(), killed = -KILL_AGAIN_MS;
 	long pause = 10;
 	uint32_t step;
 
-	while (now_ms() < until) {
+	for (;;) {
+		int64_t now = now_ms() - start;
+
 		if (sn_job_find_step(run->job.id, srun_pid, host, &step) == -ENOENT)
-			return;
-		/* It may already be on its way; then this does no harm. */
-		sn_job_signal_step(run->job.id, step, SIGKILL);
+			return true;
+		if (now >= longest)
+			return false;
+		if (kill && now - killed >= KILL_AGAIN_MS) {
+			sn_job_signal_step(run->job.id, step, SIGKILL);
+			killed = now;
+		}
 		pause_ms(pause);
 		pause = pause < 200 ? pause * 2 : pause;
 	}
-	snrun_say("step %u.%u is still there after %d s; its ranks cannot be killed",
-		  run->job.id, step, GONE_MS / 1000);
+}
+
+bool snrun_end_step(const struct snrun *run, uint32_t srun_pid,
+		    const char *host)
+{
+	if (wait_gone(run, srun_pid, host, GONE_MS, true))
+		return true;
+	snrun_say("an earlier step is still there %d s after SIGKILL; going on beside it",
+		  GONE_MS / 1000);
+	return false;
+}
+
+bool snrun_step_gone(const struct snrun *run, uint32_t srun_pid)
+{
+	return wait_gone(run, srun_pid, run->host, MOMENT_MS, false);
 }

@@ -37,7 +37,7 @@ static void what_is_written_is_read(void **state)
 {
 	struct sn_runstate a = { .job = 4000000000u, .run = 2, .generation = 7,
 				 .restarts = 3, .requeues = 1, .ended = true,
-				 .srun_pid = 4711, .host = "n\"1" }, b;
+				 .srun_pid = 4711, .overlap = true, .host = "n\"1" }, b;
 
 	(void)state;
 	assert_int_equal(sn_runstate_read(dir, &b, NULL), -ENOENT);
@@ -48,7 +48,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(b.generation, 7);
 	assert_int_equal(b.restarts, 3);
 	assert_int_equal(b.requeues, 1);
-	assert_true(b.ended);
+	assert_true(b.ended && b.overlap);
 	assert_int_equal(b.srun_pid, 4711);
 	assert_string_equal(b.host, "n\"1");
 }

@@ -60,13 +60,13 @@ static void the_command_line(void **state)
 	assert_null(argv.word[argv.n]);
 	free(line);
 	done();
-	srun.label = srun.overcommit = true;
+	srun.label = srun.overcommit = srun.overlap = true;
 	srun.task_stderr = 9;
 	srun.layout = "tp=8";
 	srun.extra = "  --mpi=pmix\t--x y ";
 	make(&srun, environment);
 	line = sn_words_line(&argv);
-	assert_non_null(strstr(line, " --label --overcommit --error=/dev/fd/9 --parallel=tp=8 --mpi=pmix --x y -- python "));
+	assert_non_null(strstr(line, " --label --overlap --mem=0 --overcommit --error=/dev/fd/9 --parallel=tp=8 --mpi=pmix --x y -- python "));
 	free(line);
 	done();
 }
