@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -270,6 +271,44 @@ static void other_cards_than_the_inventorys(void **state)
 	site_end(&site);
 }
 
+/* 4,096 ranks: nothing may grow faster than they do. */
+static void a_large_job(void **state)
+{
+	static char text[256][8];
+	static const char *name[256];
+	struct sn_buf buf = { 0 };
+	struct timespec began, ended;
+	struct site site;
+	double took;
+
+	(void)state;
+	site_begin(&site);
+	sn_plan_done(&site.plan);
+	sn_buf_add(&buf, "{\"nodes\":{");
+	for (uint32_t i = 0; i < 256; i++) {
+		snprintf(text[i], sizeof(text[i]), "n%03u", i);
+		name[i] = text[i];
+		sn_buf_add(&buf, "%s\"%s\":{\"cards\":[", i ? "," : "", name[i]);
+		for (uint32_t c = 0; c < 16; c++)
+			sn_buf_add(&buf, "%s{\"device_id\":%u,\"super_device_id\":%u,\"device_ip\":\"10.0.%u.%u\"}",
+				   c ? "," : "", c, i << 22 | (c / 2) << 18 | (c % 2) << 16 | c, i, c);
+		sn_buf_add(&buf, "]}");
+	}
+	sn_buf_add(&buf, "}}");
+	tables_put(site.dir, "inventory", buf.text, false);
+	tables_plan("SupernodeName=sn[1-8] Nodes=n[000-255] NodesPerSupernode=32\n", name, 256, 16,
+		    "tp=16,dp=256", &site.plan);
+	clock_gettime(CLOCK_MONOTONIC, &began);
+	if (write_table(&site) != 1)
+		fail_msg("%s", site.err.text);
+	clock_gettime(CLOCK_MONOTONIC, &ended);
+	took = (double)(ended.tv_sec - began.tv_sec) + (double)(ended.tv_nsec - began.tv_nsec) / 1e9;
+	print_message("# a table of 4096 ranks in %.2f s\n", took);
+	assert_true(took < 10);
+	sn_buf_done(&buf);
+	site_end(&site);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -279,6 +318,7 @@ int main(void)
 		cmocka_unit_test(written_whole_or_not_at_all),
 		cmocka_unit_test(tables_that_are_not_this_plans),
 		cmocka_unit_test(other_cards_than_the_inventorys),
+		cmocka_unit_test(a_large_job),
 	};
 
 	return cmocka_run_group_tests_name("ranktablewrite", tests, NULL, NULL);
