@@ -72,10 +72,8 @@ static int bad_order(const struct sn_plan *plan, enum sn_rank_table version,
 
 	if (l->map == SN_MAP_AUTO)
 		how = "use map=contiguous; the order that works is";
-	else if (l->order == SN_ORDER_PP_DP && l->pp > 1)
-		how = l->preset == SN_PRESET_VLLM ?
-			"preset=vllm with pp > 1 needs all ranks in one supernode; the order that works is" :
-			"use order=tp-cp-ep-dp-pp, whose atoms are consecutive ranks; the order that works is";
+	else if (l->preset == SN_PRESET_VLLM && l->pp > 1) /* see layout.h */
+		how = "preset=vllm with pp > 1 needs all ranks in one supernode; the order that works is";
 	add_order(plan, &order);
 	if (wrong->failed || order.failed)
 		rc = sn_err_set(err, -ENOMEM, "no memory");

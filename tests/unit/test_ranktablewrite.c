@@ -108,7 +108,23 @@ static void servers_that_interleave_are_refused(void **state)
 	assert_int_equal(build(&plan, 2, 4, SN_RANK_TABLE_1_2, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "n1 has ranks 0 to 1 and then 4"));
 	assert_non_null(strstr(err.text, "the order that works is n1 0-3, n2 4-7"));
+	assert_non_null(strstr(err.text, "preset=vllm with pp > 1 needs all ranks in one supernode"));
 	assert_int_equal(build(&plan, 2, 4, SN_RANK_TABLE_1_0, &err), -EINVAL);
+	sn_plan_done(&plan);
+	/* What the sentence says would help does. */
+	tables_plan("SupernodeName=sn1 Nodes=n[1-2]\n", n_names, 2, 4,
+		    "tp=2,pp=2,dp=2,ep=4,etp=1,preset=vllm", &plan);
+	if (build(&plan, 2, 4, SN_RANK_TABLE_1_2, &err))
+		fail_msg("%s", err.text);
+	sn_plan_done(&plan);
+	/* Megatron's orders have atoms of consecutive ranks. */
+	tables_plan("SupernodeName=sn[1-2] Nodes=n[1-2]\n", n_names, 2, 4,
+		    "tp=2,pp=2,dp=2,ep=2,etp=1,order=tp-cp-ep-pp-dp", &plan);
+	assert_int_equal(build(&plan, 2, 4, SN_RANK_TABLE_1_2, &err), 0);
+	sn_plan_done(&plan);
+	tables_plan("SupernodeName=sn[1-2] Nodes=n[1-2]\n", n_names, 2, 4,
+		    "tp=1,pp=2,dp=4,ep=4,etp=1", &plan);
+	assert_int_equal(build(&plan, 2, 4, SN_RANK_TABLE_1_2, &err), 0);
 	sn_plan_done(&plan);
 }
 
