@@ -40,18 +40,22 @@ def devices_2(table):
 def main():
     path = os.environ.get("RANK_TABLE_FILE") or die("RANK_TABLE_FILE is not set: is RankTable set in supernode.conf?")
     rank, size = int(os.environ["RANK_ID"]), int(os.environ["RANK_SIZE"])
-    with open(path) as f:
-        table = json.load(f)
-    found = (devices_2 if table["version"] == "2.0" else devices_1)(table)
+    try:
+        with open(path) as f:
+            table = json.load(f)
+        found = (devices_2 if table["version"] == "2.0" else devices_1)(table)
+    except (OSError, ValueError, KeyError, IndexError, TypeError) as e:
+        die("%s is no whole rank table: %s: %s" % (path, type(e).__name__, e))
     if sorted(found) != list(range(size)):
         die("the table has %d ranks, RANK_SIZE is %d" % (len(found), size))
     server, device, address = found[rank]
-    if device != int(os.environ["DEVICE_ID"]):
-        die("the table gives it device %d, DEVICE_ID is %s" % (device, os.environ["DEVICE_ID"]))
-    # A process sees its own card, or (VisibleCards=node) all of the node's.
+    # A process sees its own card, or (VisibleCards=node) all of the node's, and
+    # DEVICE_ID counts among those.
     visible = [int(n) for n in os.environ["ASCEND_RT_VISIBLE_DEVICES"].split(",")]
-    if device not in visible:
-        die("the table gives it device %d, ASCEND_RT_VISIBLE_DEVICES is %s" % (device, os.environ["ASCEND_RT_VISIBLE_DEVICES"]))
+    mine = int(os.environ["DEVICE_ID"])
+    if mine >= len(visible) or visible[mine] != device:
+        die("the table gives it device %d, but it sees ASCEND_RT_VISIBLE_DEVICES=%s with DEVICE_ID=%d"
+            % (device, os.environ["ASCEND_RT_VISIBLE_DEVICES"], mine))
     if len({v[:2] for v in found.values()}) != size:
         die("two ranks have the same device of the same server")
     print("hccl: rank %d of %d is device %d of %s%s, in a table of version %s"
