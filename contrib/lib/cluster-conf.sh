@@ -56,13 +56,13 @@ conf_gres()
 
 	if [ "$CL_MODE" = netns ]; then
 		for ((card = 0; card < CL_CARDS; card++)); do
-			echo "Name=npu File=/dev/davinci$card"
+			echo "Name=$CL_GRES File=/dev/$CL_CARD_FILE$card"
 		done
 		return
 	fi
 	for name in "${CL_NAME[@]}"; do
 		for ((card = 0; card < CL_CARDS; card++)); do
-			echo "NodeName=$name Name=npu File=$CL_DIR/nodes/$name/dev/davinci$card"
+			echo "NodeName=$name Name=$CL_GRES File=$CL_DIR/nodes/$name/dev/$CL_CARD_FILE$card"
 		done
 	done
 }
@@ -105,7 +105,7 @@ conf_slurm()
 		SlurmdParameters=config_overrides
 		SchedulerParameters=bf_interval=5,sched_min_interval=200000
 		SelectTypeParameters=CR_Core_Memory
-		GresTypes=npu
+		GresTypes=$CL_GRES
 		PlugStackConfig=$CL_DIR/etc/plugstack.conf
 	END
 	if [ -n "$CL_PLUGINS" ]; then
@@ -131,7 +131,7 @@ conf_slurm()
 
 conf_node()
 {
-	echo "${CL_HARDWARE:-Sockets=2 CoresPerSocket=32 ThreadsPerCore=1} RealMemory=4000 Gres=npu:$CL_CARDS State=UNKNOWN"
+	echo "${CL_HARDWARE:-Sockets=2 CoresPerSocket=32 ThreadsPerCore=1} RealMemory=4000 Gres=$CL_GRES:$CL_CARDS State=UNKNOWN"
 }
 
 conf_hosts()
@@ -149,7 +149,7 @@ conf_hosts()
 # user comes by: in a node's own /dev, which goes with it.
 conf_policy()
 {
-	echo "CardGres=npu"
+	echo "CardGres=$CL_GRES"
 	if [ "$CL_MODE" = netns ]; then
 		echo "PoolDir=/dev/supernode"
 	else

@@ -19,6 +19,7 @@
 #   CL_PLUGINS        directory of the suite's plugins; empty: stock Slurm
 #   CL_NODES CL_PER CL_PODS CL_CARDS CL_UNIT   nodes, nodes a supernode,
 #                     pods, cards a node, nodes a unit (0: no units)
+#   CL_GRES           npu or gpu: what a card is
 #   CL_TOPOLOGY       a topology.conf to use instead of the made one
 #   CL_SELECT         SelectType, if not select/supernode
 #   CL_EXTRA          further lines for slurm.conf
@@ -37,6 +38,9 @@ cluster_init()
 {
 	: "${CL_DIR:?}" "${CL_SLURM:?}" "${CL_SLURM_PLUGINS:?}"
 	: "${CL_NODES:=32}" "${CL_PER:=8}" "${CL_PODS:=2}" "${CL_CARDS:=8}" "${CL_UNIT:=4}"
+	: "${CL_GRES:=npu}"
+	CL_CARD_FILE=davinci
+	[ "$CL_GRES" != gpu ] || CL_CARD_FILE=nvidia
 	: "${CL_NET:=auto}" "${CL_PLUGINS:=}" "${CL_TOPOLOGY:=}" "${CL_EXTRA:=}" "${CL_POLICY:=}"
 	CL_ID=sn$(printf %s "$CL_DIR" | cksum | awk '{ printf "%08x", $1 }')
 	CL_WHY='' CL_NOTE='' CL_AGAIN=no CL_FATAL=no
@@ -241,15 +245,15 @@ node_up() # INDEX
 		chmod 711 "$dir/munge" || return 1
 	if [ "$CL_MODE" = netns ]; then
 		[ -z "${CL_CGROUP2:-}" ] || echo "$CL_CGROUP2/$CL_ID" >"$CL_DIR/run/cgroup2"
-		SN_NODE=$name SN_DIR=$CL_DIR SN_CARDS=$CL_CARDS SN_CARD_MAJOR=${CL_CARD_MAJOR:-} SN_CGROUP2=${CL_CGROUP2:+$CL_CGROUP2/$CL_ID/$name} SN_CGROUP2_AT=${CL_CGROUP2:-} SN_NETNS=$CL_ID SN_VETH=v$1 \
+		SN_NODE=$name SN_DIR=$CL_DIR SN_CARDS=$CL_CARDS SN_CARD_FILE=$CL_CARD_FILE SN_CARD_MAJOR=${CL_CARD_MAJOR:-} SN_CGROUP2=${CL_CGROUP2:+$CL_CGROUP2/$CL_ID/$name} SN_CGROUP2_AT=${CL_CGROUP2:-} SN_NETNS=$CL_ID SN_VETH=v$1 \
 			SN_ADDRESS=$(node_address "$1")/$CL_BITS SN_TMP=$CL_TMP \
 			setsid unshare --net --mount --uts --pid --fork --kill-child --mount-proc \
 			bash "$CL_LIB/node-init" >>"$CL_DIR/log/$name.out" 2>&1 </dev/null 7>&- 8>&- 9>&- &
 	else
 		for ((card = 0; card < CL_CARDS; card++)); do
 			# A plain file will do where devices are forbidden.
-			[ -e "$dir/dev/davinci$card" ] || mknod -m 666 "$dir/dev/davinci$card" c 1 3 2>/dev/null ||
-				: >"$dir/dev/davinci$card" || return 1
+			[ -e "$dir/dev/$CL_CARD_FILE$card" ] || mknod -m 666 "$dir/dev/$CL_CARD_FILE$card" c 1 3 2>/dev/null ||
+				: >"$dir/dev/$CL_CARD_FILE$card" || return 1
 		done
 		SN_CLUSTER=$CL_ID setsid slurmd -D -N "$name" -f "$SLURM_CONF" \
 			>>"$CL_DIR/log/$name.out" 2>&1 </dev/null 7>&- 8>&- 9>&- &

@@ -111,5 +111,6 @@ void stepfacts_make(spank_t sp, struct stepfacts *ret)
 	ret->imex = ret->vendor == SN_VENDOR_NVIDIA && has_imex();
 	if (ret->vendor == SN_VENDOR_ASCEND && *ret->policy.hccl_if_ip)
 		find_ip(ret->policy.hccl_if_ip, ret);
+	ret->step_gpus = stepfacts_env(sp, "SLURM_STEP_GPUS");
 	find_job_dir(sp, ret);
 }

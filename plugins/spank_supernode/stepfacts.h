@@ -20,6 +20,7 @@ struct stepfacts {
 	char job_dir[PATH_MAX]; /* "": not known */
 	char if_ip[64]; /* of HcclIfIp's interface, "": none */
 	bool imex;
+	char *step_gpus; /* SLURM_STEP_GPUS before gres/gpu makes it each task's */
 	struct sn_err trouble; /* one sentence for the user, "": none */
 };
 

@@ -7,14 +7,16 @@
 
 #include "slurm/spank.h"
 
+#include "plugins/spank_supernode/stepfacts.h"
+
 struct taskcards {
 	char *own; /* "3", by the number of the device file; NULL: not known */
 	char *node; /* those of the step on this node */
 };
 
-/* In a task, after the gres plugins have set its environment; gres is the name of
- * the one that a card is. */
-void taskcards_find(spank_t sp, const char *gres, struct taskcards *ret);
+/* In a task, after the gres plugins have set its environment. */
+void taskcards_find(spank_t sp, const struct stepfacts *facts,
+		    struct taskcards *ret);
 void taskcards_done(struct taskcards *cards);
 
 #endif

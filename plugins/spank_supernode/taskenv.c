@@ -180,7 +180,7 @@ static void apply(spank_t sp, const struct stepmap *map, struct sn_task *task)
 	struct taskcards cards;
 	struct sn_err complaint;
 
-	taskcards_find(sp, map->facts.policy.card_gres, &cards);
+	taskcards_find(sp, &map->facts, &cards);
 	task->cards = cards.own;
 	task->node_cards = cards.node;
 	task->table = find_table(sp, map, task, table, sizeof(table));
