@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Nodes that are powered down come last; reservations keep supernodes for their
+# Nodes that are powered down, or are to be rebooted, come last; reservations keep supernodes for their
 # own jobs and from others.
 . "$(dirname "$0")/lib.sh"
 CL_NODES=8 CL_PER=4 CL_PODS=0 CL_UNIT=0
 CL_EXTRA="SuspendProgram=/bin/true
+RebootProgram=/bin/true
 ResumeProgram=/bin/true
 SuspendTime=86400
 SuspendTimeout=1
@@ -32,6 +33,11 @@ runs_on() # WHAT NODES ARGUMENT…
 no_jobs()
 {
 	[ -z "$(squeue -h)" ]
+}
+
+vacate()
+{
+	scancel "$@" && until_true 60 eval '[ "$(squeue -h | wc -l)" = 1 ]'
 }
 
 clear_all()
@@ -67,6 +73,24 @@ scontrol create reservation=one nodes=n003 starttime=now duration=60 users=root 
 runs_on "a reserved node breaks the first supernode" $SN2 -N4 --segment=4 --gres=npu:8
 clear_all
 scontrol delete reservation=one
+
+# ---- to be rebooted ----------------------------------------------------------------
+
+# With one card busy, n001 would be the best for seven ranks, and stays usable
+# until it is idle.
+one=$(SN_STEP=no submit -w n001 --gres=npu:1 "$TESTS/held.sh")
+ok "a card of n001 is busy" await "$one" RUNNING
+runs_on "seven ranks beside it" n001 --parallel=ep=7,dp=7
+vacate "$id"
+ok "n001 is to be rebooted" scontrol reboot n001
+like "once it is idle" "$(scontrol -o show node n001)" 'State=MIXED[^ ]*REBOOT_REQUESTED'
+runs_on "seven ranks: not on it" n003 --parallel=ep=7,dp=7
+vacate "$id"
+runs_on "a plain job: not on it" n003 -N1 --gres=npu:7
+vacate "$id"
+runs_on "where only it is left, on it" n001 --parallel=ep=7,dp=7 -x n[002-008]
+ok "it is not rebooted after all" scontrol cancel_reboot n001
+clear_all
 
 # ---- powered down -----------------------------------------------------------------
 
