@@ -88,6 +88,40 @@ is "7: as a segment" "$(try -N4 --segment=4)" "sn2:4"
 is "7: as an atom" "$(try "$(atoms 4 1)")" "sn2:4"
 vacate "$BUSY"
 
+# 8. Units of one name in different supernodes are not one: such a file is
+# refused, and names that supernodes, units and fabrics share are no tie.
+cat >"$WORK/twice.conf" <<-END
+	SupernodeName=sn1 Nodes=$(nodes_in sn1 | paste -sd,)
+	SupernodeName=sn2 Nodes=$(nodes_in sn2 | paste -sd,)
+	UnitName=0 Nodes=$(nodes_in sn1 | head -n 2 | paste -sd,)
+	UnitName=0 Nodes=$(nodes_in sn2 | head -n 2 | paste -sd,)
+END
+like "8: two units called 0 are refused, with both lines" "$(snctl check --config "$WORK/twice.conf" 2>&1)" \
+	'twice.conf:4: UnitName=0: .*already declared \(.*twice.conf:3\)'
+cp "$CL_DIR/etc/topology.conf" "$WORK/before.conf"
+others=$(nodes_in sn3 | paste -sd,),$(nodes_in sn4 | paste -sd,)
+cat >"$WORK/zeros.conf" <<-END
+	SupernodeName=0 Nodes=$(nodes_in sn1 | paste -sd,)
+	SupernodeName=1 Nodes=$(nodes_in sn2 | paste -sd,)
+	UnitName=0 Nodes=$(nodes_in sn1 | head -n 3 | paste -sd,)
+	UnitName=1 Nodes=$(nodes_in sn2 | head -n 3 | paste -sd,)
+	UnitName=2 Nodes=$(nodes_in sn1 | tail -n 3 | paste -sd,)
+	FabricName=0 Supernodes=0
+	FabricName=1 Supernodes=1
+END
+reread() # FILE
+{
+	cp "$1" "$CL_DIR/etc/topology.conf" && scontrol reconfigure && until_true 20 ctld_answers && until_true 60 nodes_idle
+}
+ok "8: supernodes, units and fabrics called 0 and 1" reread "$WORK/zeros.conf"
+id=$(submit_held --parallel=tp=16,dp=2,tp_within=unit)
+ok "8: groups that must be in a unit run" await_ranks "$id"
+ok "8: and are" check_ranks "$id" tp=16,dp=2,tp_within=unit
+vacate "$id"
+is "8: three nodes of a unit hold one" "$(try --parallel=tp=16,dp=3,tp_within=unit)" "0:4 1:2"
+refused "8: and no more of them" 'never fit' --parallel=tp=24,dp=4,tp_within=unit -x "$others"
+ok "8: the first topology again" reread "$WORK/before.conf"
+
 # 9. Cards 2/4/3 free on three nodes: four groups of 2 and a single one.
 BUSY=
 rest=$(supernodes | while read -r sn; do nodes_in "$sn"; done | grep -vxE 'n00[159]' | paste -sd,)
