@@ -189,6 +189,15 @@ ok "when there is one it runs" await "$WAITING" RUNNING
 is "with the spare" "$(spots "$WAITING")" "a:4"
 vacate "$WAITING"
 
+# A new layout for one that waits.
+id=$(submit_held -H --parallel=tp=4,dp=1 --spares=1)
+ok "a waiting job takes another layout" scontrol update JobId="$id" Comment=--parallel=tp=4,dp=3
+scontrol release "$id"
+ok "and runs it" await_ranks "$id"
+ok "whole" check_ranks "$id" tp=4,dp=3
+is "with its spare" "$(spots "$id")" "a:4"
+vacate "$id"
+
 # ---- preemption ------------------------------------------------------------------------
 
 low=$(SN_STEP=no submit -p low -w n007 --gres=npu:1 "$TESTS/held.sh")
