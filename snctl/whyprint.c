@@ -229,10 +229,25 @@ static void print_now(const struct live *live, const struct why *why)
 	free(nodes);
 }
 
+/* It would take more supernodes than it waits for. */
+static bool keeps_back(const struct why *why)
+{
+	const slurm_job_info_t *info = why->job->info;
+
+	return why->found && info->req_switch && info->req_switch != NO_VAL &&
+		why->now.n_supernodes > info->req_switch;
+}
+
 static void print_reason(const struct live *live, const struct why *why)
 {
 	uint32_t usable = 0, segments = 0, tasks = 0;
 
+	if (keeps_back(why)) {
+		printf("Now: it waits for room in %u supernode%s (--switches), for up to %u s; there is room in %u.\n",
+		       why->job->info->req_switch, s(why->job->info->req_switch),
+		       why->job->info->wait4switch, why->now.n_supernodes);
+		return;
+	}
 	if (why->found) {
 		char *nodes = placed_nodes(live, why);
 

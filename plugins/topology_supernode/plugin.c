@@ -35,6 +35,7 @@
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/named.h"
 #include "plugins/topology_supernode/plain.h"
+#include "plugins/topology_supernode/switches.h"
 
 const char plugin_name[] = "Supernode topology plugin";
 const char plugin_type[] = "topology/supernode";
@@ -80,10 +81,13 @@ extern int topology_p_build_config(SN_TOPO_CTX_ONLY)
 extern int topology_p_eval_nodes(topology_eval_t *topo_eval)
 {
 	struct sn_jobspec spec;
+	int rc;
 
 	if (!eval_is_ours(topo_eval->job_ptr, &spec))
-		return plain_eval(topo_eval);
-	return eval_parallel(topo_eval, &spec);
+		rc = plain_eval(topo_eval);
+	else
+		rc = eval_parallel(topo_eval, &spec);
+	return !rc && switches_keep_back(topo_eval) ? SLURM_ERROR : rc;
 }
 
 extern int topology_p_whole_topo(bitstr_t *node_mask SN_TOPO_CTX)

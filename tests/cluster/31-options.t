@@ -70,6 +70,17 @@ run "-C of atoms wider than a node" "n005:8 n007:8" tp=8,ep=16,etp=1,dp=2 -C fas
 refused "a counted feature" 'counted features' --parallel=$eight -C 'new*2'
 refused "a feature that nobody has" 'feature' --parallel=$eight -C none
 run "--switches" n001:8 $eight --switches=1
+# The first supernode has a node less: 16 cards must be had on two of them.
+hold=$(SN_STEP=no submit --exclusive -N6 -w n001,n003,n005,n002,n004,n006 "$TESTS/held.sh")
+ok "--switches: two nodes are free, one in each supernode" await "$hold" RUNNING
+run "--switches of two" "n007:8 n008:8" tp=4,dp=4 --switches=2
+waits "--switches of one waits" --parallel=tp=4,dp=4 --switches=1@5:00
+like "and snctl says for what" "$(snctl why "$WAITING")" 'waits for room in 1 supernode \(--switches\).* in 2'
+scancel "$WAITING"
+waits "a plain job too" -N2 --switches=1@5:00 --gres=npu:8
+scancel "$WAITING"
+run "until the time is over" "n007:8 n008:8" tp=4,dp=4 --switches=1@0:03
+vacate "$hold"
 run "--nice, --comment, --time" n001:8 $eight --nice=5 --comment=x --time=10
 run "-N 1" n001:8 $eight -N1
 run "-N 2" "n001:4 n003:4" $eight -N2
