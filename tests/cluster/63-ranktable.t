@@ -14,7 +14,7 @@ policy()
 	mv "$CL_DIR/etc/supernode.conf.new" "$CL_DIR/etc/supernode.conf"
 }
 # Eight ranks on two supernodes, one node of each: a shell in an allocation.
-coproc ALLOC { exec salloc -Q -N2 -w n001,n003 --parallel=tp=4,dp=2 bash 2>&1; }
+coproc ALLOC { exec salloc -Q -N2 -w n001,n002 --parallel=tp=4,dp=2 bash 2>&1; }
 # job NAME COMMAND: in that shell, each with a directory of its own
 job()
 {
@@ -49,13 +49,14 @@ policy "RankTable=1.2 Inventory=$WORK/inventory.json"
 ok "snctl takes the inventory" snctl check
 job file "snrun $TESTS/table.py"
 is "a job with a table from a file" "$(wrong file 0)" ""
+is "of two super pods" "$(awk '/^table /{ print $6 }' file.out | sort -u | tr '\n' ' ')" "sn1 sn2 "
 is "the version is the site's" "$(awk '/^table /{ print $2 }' file.out | sort -u)" 1.2
 
 # Twice the same address: refused before any rank starts, and no table is left.
-sed 's/192.0.2.49/192.0.2.16/' inventory.json >double.json
+sed 's/192.0.2.33/192.0.2.16/' inventory.json >double.json
 policy "RankTable=1.2 Inventory=$WORK/double.json"
 job double "snrun echo started; echo status \$?; ls $WORK/dir/double/ranktable.json"
-like "an address that two cards have is refused" "$(cat double.out)" "card 0 of n001 and card 1 of n003 both have device_ip 192.0.2.16"
+like "an address that two cards have is refused" "$(cat double.out)" "card 0 of n001 and card 1 of n002 both have device_ip 192.0.2.16"
 is "no rank was started" "$(grep -c started double.out)" 0
 like "and there is no table" "$(cat double.out)" "ranktable.json.*No such file"
 job dry "snrun --dry-run true; echo status \$?"
@@ -96,12 +97,13 @@ END2
 chmod +x again
 job program "snrun --max-restarts 2 $WORK/again"
 is "a relaunch has a table of its generation" "$(grep '^table ' program.out | sed 's/ - is / sn is /' | awk '$3 != $8 || $4 != "s-" $9 || $5 != $10 || $12 != 1 { print } { n++ } END { if (n != 8) print n, "ranks" }')" ""
-is "the program was asked once for each node" "$(sort asked | tr '\n' ' ')" "n001 n003 "
+is "the program was asked once for each node" "$(sort asked | tr '\n' ' ')" "n001 n002 "
 
+cp program answers
 printf '#!/bin/sh\nexec sleep 300\n' >program
 policy "RankTable=1.0 InventoryProgram=$WORK/program InventoryTimeout=1"
 job hang "snrun echo started"
-like "a program that hangs is killed and named" "$(cat hang.out)" "$WORK/program n00[13]: had not ended after 1 s and was killed"
+like "a program that hangs is killed and named" "$(cat hang.out)" "$WORK/program n00[12]: had not ended after 1 s and was killed"
 
 # Without snrun there is no table, and nobody is told of one.
 policy "RankTable=1.2 Inventory=$WORK/inventory.json"
@@ -110,4 +112,21 @@ is "plain srun: no table, but ids" "$(sort plain.out | head -n 1)" "table=none i
 alloc=$ALLOC_PID # gone with the process
 echo exit >&"${ALLOC[1]}"
 ok "the allocation ends" until_true 30 eval "! kill -0 $alloc 2>/dev/null"
+
+# Ranks fail twice on a node, and a spare takes its place: the table says so, and the
+# program is asked about it.
+cp answers program
+rm -f asked
+policy "RankTable=1.0 InventoryProgram=$WORK/program"
+cat >thrice <<END2
+#!/bin/sh
+[ "\$SUPERNODE_GENERATION" -ge 2 ] || exit 1
+exec $TESTS/table.py
+END2
+chmod +x thrice
+timeout 100 salloc -Q --parallel=tp=4 --spares=1 snrun --max-restarts 3 "$WORK/thrice" >spare.out 2>&1
+is "after a swap the table has the spare" \
+	"$(grep '^table ' spare.out | sed 's/ - is / sn is /' | awk '$3 != $8 || $4 != "s-" $9 || $5 != $10 || $12 != 2 { print } { n++ } END { if (n != 4) print n, "ranks" }')" ""
+is "the program was asked about both nodes, once" "$(sort asked | tr '\n' ' ')" "n001 n003 "
+like "the one that now runs is the second asked about" "s-$(tail -n 1 asked)" "^$(awk '/^table /{ print $4 }' spare.out | sort -u)\$"
 finish
