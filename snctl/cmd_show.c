@@ -14,6 +14,7 @@
 
 #include "snctl/cli.h"
 #include "snctl/live.h"
+#include "snctl/poolnames.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
 #include "topology/hostlist.h"
@@ -267,6 +268,68 @@ static int show_jobs(const struct live *live, struct table *t, struct sn_err *er
 	return 0;
 }
 
+static const char *const pool_head[] = {
+	"<supernode", ">size", ">jobs_hold", ">names_hold", ">free", ">jobs",
+	">names", ">bandwidth_free", NULL,
+};
+
+static void add_size(struct table *t, uint64_t bytes)
+{
+	char text[32];
+
+	sn_format_size(bytes, text, sizeof(text));
+	table_add(t, "%s", text);
+}
+
+static int show_pool(const struct live *live, struct table *t, struct sn_err *err)
+{
+	struct sn_place_node *node;
+	struct sn_place_supernode *state;
+	struct pool_names names;
+	int rc = live_state(live, &node, &state, err);
+
+	if (rc)
+		return rc;
+	rc = pool_names_load(live, &names, err);
+	for (uint32_t s = 0; !rc && s < live->topo->n_supernodes; s++) {
+		const struct sn_topo_supernode *sn = &live->topo->supernode[s];
+		uint64_t by_jobs = 0, by_names = 0;
+		uint32_t n_jobs = 0, n_names = 0;
+
+		if (!sn->has_pool)
+			continue;
+		for (uint32_t j = 0; j < live->n_jobs; j++) {
+			uint64_t bytes, bandwidth;
+
+			live_pool_use(live, &live->job[j], s, &bytes, &bandwidth);
+			by_jobs += bytes;
+			n_jobs += bytes > 0;
+		}
+		for (uint32_t i = 0; i < names.n; i++) {
+			if (names.name[i].supernode != s)
+				continue;
+			by_names += names.name[i].entry.bytes;
+			n_names++;
+		}
+		table_add(t, "%s", sn->name);
+		add_size(t, sn->pool_memory);
+		add_size(t, by_jobs);
+		add_size(t, by_names);
+		add_size(t, state[s].pool_free);
+		table_add(t, "%u", n_jobs);
+		table_add(t, "%u", n_names);
+		if (state[s].bandwidth_free == UINT64_MAX)
+			table_add(t, "-");
+		else
+			add_size(t, state[s].bandwidth_free);
+	}
+	if (!rc)
+		pool_names_done(&names);
+	free(node);
+	free(state);
+	return rc;
+}
+
 struct view {
 	const char *name;
 	const char *const *head;
@@ -278,6 +341,7 @@ static const struct view views[] = {
 	{ "units", unit_head, show_units },
 	{ "fabrics", fabric_head, show_fabrics },
 	{ "cards", card_head, show_cards },
+	{ "pool", pool_head, show_pool },
 	{ "jobs", job_head, show_jobs },
 };
 #define N_VIEWS (sizeof(views) / sizeof(views[0]))
@@ -339,9 +403,9 @@ int cmd_show(int argc, char **argv)
 	};
 	const struct cli cli = {
 		.command = "show",
-		.usage = "[supernodes|units|fabrics|cards|jobs] [--json]",
+		.usage = "[supernodes|units|fabrics|cards|pool|jobs] [--json]",
 		.about = "Show the live cluster: its supernodes (the default), units, fabrics, the cards of\n"
-			 "each node, or its jobs.",
+			 "each node, who holds the pool, or its jobs.",
 		.opts = opts,
 		.max_args = 1,
 	};
@@ -360,7 +424,7 @@ int cmd_show(int argc, char **argv)
 	if (v == N_VIEWS) {
 		near = cli_nearest(what, &views[0].name, N_VIEWS, sizeof(views[0]));
 		sn_err_set(&err, 0, "there is no table \"%.80s\"; %s%s%s", what,
-			   near ? "did you mean " : "the tables are supernodes, units, fabrics, cards, jobs",
+			   near ? "did you mean " : "the tables are supernodes, units, fabrics, cards, pool, jobs",
 			   near ? near : "", near ? "?" : "");
 		return snctl_fail("show", SNCTL_USAGE, &err);
 	}

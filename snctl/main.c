@@ -17,7 +17,7 @@ static const struct snctl_command commands[] = {
 	{ "place", "where a job would go, from files alone", cmd_place },
 	{ "groups", "the process groups of a layout", cmd_groups },
 	{ "check", "read the configuration as the plugins would", cmd_check },
-	{ "show", "supernodes, units, fabrics, cards, jobs of the live cluster", cmd_show },
+	{ "show", "supernodes, units, fabrics, cards, pool, jobs of the live cluster", cmd_show },
 	{ "map", "a picture of the live cluster", cmd_map },
 	{ "why", "why a job pends, and when it would fit", cmd_why },
 	{ "pool", "regions of the pool with names, which outlive jobs", cmd_pool },

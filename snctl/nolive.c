@@ -27,7 +27,7 @@ static int missing(const char *command, const char *usage, int argc, char **argv
 
 int cmd_show(int argc, char **argv)
 {
-	return missing("show", "[supernodes|units|fabrics|cards|jobs] [--json]", argc, argv);
+	return missing("show", "[supernodes|units|fabrics|cards|pool|jobs] [--json]", argc, argv);
 }
 
 int cmd_map(int argc, char **argv)

@@ -3,7 +3,7 @@
 # Help, versions, unknown words, and output that cannot be written.
 . "$SN_SRCDIR/tests/cli/lib.sh"
 
-for c in place groups check show map why; do
+for c in place groups check show map why pool; do
 	run "$c" --help
 	[ "$status" -eq 0 ] && [ ! -s err ] && grep -q "^Usage: snctl $c" out
 	ok "$c --help" || show
@@ -14,7 +14,7 @@ done
 run --help
 [ "$status" -eq 0 ] && [ ! -s err ]
 ok "--help"
-! grep -q 'elastic\|pool create\|import\|plan\|health\|service' out
+! grep -q 'elastic\|import\|plan\|health\|service' out
 ok "--help lists nothing that is not there"
 run --version
 [ "$status" -eq 0 ] && grep -q '^snctl .*[0-9]\.[0-9]' out
@@ -35,6 +35,9 @@ if grep -q 'Not here' out; then
 else
 	refuse "an unknown table" "units?" show unit
 	refuse "no job id" "job id" why
+	refuse "an unknown verb of pool" "list, create NAME or delete NAME" pool drop w
+	refuse "a pool region without a name" "give its name" pool delete
+	refuse "a list of one name" "takes no name" pool list w
 fi
 
 small_cluster
