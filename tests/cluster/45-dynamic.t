@@ -45,6 +45,11 @@ is_there()
 	[[ $(state "$1") =~ ^(idle|plnd)$ ]]
 }
 
+has_come() # and may be at work already
+{
+	[[ $(state "$1") =~ ^(idle|plnd|mix|alloc)$ ]]
+}
+
 is_gone()
 {
 	! scontrol show node "$1" >/dev/null 2>&1
@@ -61,7 +66,7 @@ come() # NODE…: slurmd -Z
 		done
 	done
 	for name; do
-		until_true 40 is_there "$name" || { echo "$name does not come: $(state "$name")"; tail -n 5 "$CL_DIR/log/$name".*; return 1; }
+		until_true 40 has_come "$name" || { echo "$name does not come: $(state "$name")"; tail -n 5 "$CL_DIR/log/$name".*; return 1; }
 	done
 }
 
