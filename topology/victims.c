@@ -67,7 +67,8 @@ static bool set_is_better(const struct set *a, const struct set *b)
 static bool is_out(const struct search *s)
 {
 	return s->rc || s->calls >= s->p->max_calls ||
-		s->steps > (uint64_t)s->p->max_calls * SN_VICTIMS_STEPS;
+		s->steps > (uint64_t)s->p->max_calls * SN_VICTIMS_STEPS ||
+		(s->calls && s->p->is_over && s->p->is_over(s->p->arg));
 }
 
 /* Does it fit, in as few supernodes as it should? Then at becomes what of the

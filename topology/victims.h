@@ -19,8 +19,10 @@
  * candidate goes or one more supernode is offered, in no more supernodes.
  *
  * The choice is exact as long as max_calls questions (and SN_VICTIMS_STEPS sets
- * looked at for each) are enough, and ret->exact says so. Else it is the best found: in each supernode (for a job
- * that fits in one) no victim can be spared, and those that free most go first.
+ * looked at for each), and the time that is_over() grants, are enough, and
+ * ret->exact says so. Else it is the best found: in each supernode (for a job
+ * that fits in one) that was looked at to the end no victim can be spared, and
+ * those that free most go first.
  *
  * Pure: no I/O, no globals. Finding the smallest set is set cover, hence hard;
  * the questions are spent on the supernodes that may be best.
@@ -65,6 +67,9 @@ struct sn_victims_problem {
 	 * 0 and *ret, or -ENOSPC; another -errno ends the search. */
 	int (*fits)(void *arg, const bool *gone, const bool *within,
 		    struct sn_victims_fit *ret);
+	/* NULL, or: has the search taken long enough? Then what it has found by
+	 * then is the answer. */
+	bool (*is_over)(void *arg);
 	void *arg;
 };
 

@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
@@ -31,6 +32,9 @@
 #define CALLS_MIN 24
 #define CALLS_MAX 400
 #define CALLS_NODES 100000 /* questions times nodes */
+/* And no longer, for slurmctld answers nobody meanwhile: of this thread's CPU
+ * time, so that the answer depends little on what else the machine does. */
+#define SEARCH_MS 300
 
 struct preempt {
 	const struct job_test *test;
@@ -38,6 +42,8 @@ struct preempt {
 	uint64_t memory; /* Slurm may clear the job's */
 	bool suspend; /* candidates are suspended, not ended */
 	bool by_nodes; /* by partition: said by the nodes offered */
+	uint64_t end_ms; /* of the search */
+	bool is_over;
 	struct victimjobs jobs;
 };
 
@@ -82,6 +88,14 @@ static int run_all(const struct preempt *p)
 	offer_again(p);
 	return call(p, p->test->mode, p->test->candidates, p->test->victims,
 		    p->test->will_run_ptr);
+}
+
+static uint64_t cpu_ms(void)
+{
+	struct timespec t = { 0 };
+
+	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 /* ---- questions ------------------------------------------------------------------------- */
@@ -136,6 +150,7 @@ static int fits(void *arg, const bool *gone, const bool *within,
 	rc = could_start(p, candidates, &victims);
 	FREE_NULL_LIST(candidates);
 	FREE_NULL_LIST(victims);
+	p->is_over = cpu_ms() >= p->end_ms;
 	if (rc)
 		return -ENOSPC;
 	ret->supernodes = victimjobs_supernodes(&p->jobs, nodes, ret->used);
@@ -145,12 +160,20 @@ static int fits(void *arg, const bool *gone, const bool *within,
 	return 0;
 }
 
+static bool is_over(void *arg)
+{
+	const struct preempt *p = arg;
+
+	return p->is_over;
+}
+
 static int choose(struct preempt *p, const struct sn_topoapi *api,
 		  struct sn_victims *ret)
 {
 	struct sn_victims_problem problem = {
 		.max_calls = (uint32_t)(CALLS_NODES / (node_record_count + 1)),
 		.fits = fits,
+		.is_over = is_over,
 		.arg = p,
 	};
 	job_record_t *job_ptr = p->test->job_ptr;
@@ -168,6 +191,7 @@ static int choose(struct preempt *p, const struct sn_topoapi *api,
 		problem.max_calls = CALLS_MIN;
 	if (problem.max_calls > CALLS_MAX)
 		problem.max_calls = CALLS_MAX;
+	p->end_ms = cpu_ms() + SEARCH_MS;
 	if (!rc)
 		rc = p->jobs.n ? sn_victims_choose(&problem, ret) : -ENOENT;
 	job_ptr->start_time = start;
@@ -180,19 +204,46 @@ static int choose(struct preempt *p, const struct sn_topoapi *api,
 
 /* ---- victims that go --------------------------------------------------------------------- */
 
+/* Of those that may go, those that have something where the job would run. */
+static int hand_over_victims(const struct preempt *p, const bool *gone)
+{
+	list_t **victims = p->test->victims;
+	uint32_t j;
+
+	if (!*victims)
+		*victims = list_create(NULL);
+	for (j = 0; j < p->jobs.n; j++)
+		if (gone[j] && bit_overlap_any(p->test->node_bitmap,
+					       p->jobs.nodes[j]))
+			list_append(*victims, p->jobs.job_ptr[j]);
+	return list_count(*victims) ? SLURM_SUCCESS : ESLURM_NODES_BUSY;
+}
+
 static int take_chosen(struct preempt *p, const struct sn_victims *chosen)
 {
-	list_t *candidates = list_of(p, chosen->job);
+	list_t *candidates = list_of(p, chosen->job), *unused = NULL;
+	job_record_t *job_ptr = p->test->job_ptr;
+	bool will_run = p->test->mode == SELECT_MODE_WILL_RUN;
+	time_t start = job_ptr->start_time;
 	int rc;
 
 	offer_again(p);
 	keep_supernodes(p, chosen->within);
-	if (p->test->mode == SELECT_MODE_WILL_RUN)
-		rc = could_start(p, candidates, p->test->victims);
-	else
+	/* A job that has others ended starts in a later call, so that in both
+	 * modes only nodes and victims are wanted. RUN_NOW would come to the
+	 * same in as many tries as there are victims. */
+	if (p->test->victims && (will_run || !p->suspend)) {
+		rc = could_start(p, candidates, &unused);
+		if (!rc)
+			rc = hand_over_victims(p, chosen->job);
+		if (!will_run)
+			job_ptr->start_time = start;
+	} else {
 		rc = call(p, p->test->mode, candidates, p->test->victims,
 			  p->test->will_run_ptr);
+	}
 	FREE_NULL_LIST(candidates);
+	FREE_NULL_LIST(unused);
 	if (rc && p->test->victims)
 		FREE_NULL_LIST(*p->test->victims);
 	return rc;

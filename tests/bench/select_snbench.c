@@ -28,7 +28,7 @@ const char plugin_type[] = "select/snbench";
 #if SN_SLURM_AT_LEAST(25, 5)
 const uint32_t plugin_id = 109; /* the only one that it accepts */
 #else
-const uint32_t plugin_id = 192; /* unlike all that are loaded beside it */
+const uint32_t plugin_id = 199; /* unlike all that are loaded beside it */
 #endif
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 

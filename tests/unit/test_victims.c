@@ -362,6 +362,49 @@ static void a_failing_question_ends_it(void **state)
 	sn_victims_done(&v);
 }
 
+static int slow_calls;
+
+static int slow(void *arg, const bool *gone, const bool *within,
+		struct sn_victims_fit *ret)
+{
+	slow_calls++;
+	return fits(arg, gone, within, ret);
+}
+
+static bool after_three(void *arg)
+{
+	(void)arg;
+	return slow_calls >= 3;
+}
+
+/* When time is over, what has been found by then is the answer, and it holds. */
+static void time_is_over(void **state)
+{
+	uint32_t i, inexact = 0;
+
+	(void)state;
+	for (i = 0; i < 300; i++) {
+		struct sn_victims v = { 0 };
+		struct cost best = { 0 };
+		struct world *w;
+
+		seed = i + 1;
+		w = random_world();
+		w->problem.fits = slow;
+		w->problem.is_over = after_three;
+		slow_calls = 0;
+		if (best_of_all(w, &best)) {
+			assert_int_equal(sn_victims_choose(&w->problem, &v), 0);
+			assert_holds(w, &v);
+			assert_true(v.calls <= 3);
+			inexact += !v.exact;
+		}
+		sn_victims_done(&v);
+		free(w);
+	}
+	assert_true(inexact > 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +412,7 @@ int main(void)
 		cmocka_unit_test(few_questions),
 		cmocka_unit_test(two_large_rather_than_many_small),
 		cmocka_unit_test(a_failing_question_ends_it),
+		cmocka_unit_test(time_is_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
