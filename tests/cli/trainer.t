@@ -85,6 +85,23 @@ for fault in drop@7 dup@7 misroute@7 drop@20:15 dup@20:8 misroute@20:0; do
 	ok "$fault is told" || show
 done
 
+# What its ranks write down is in order; that of a run that hung names the rank.
+train 0 --steps 5 --records "$dir/records"
+[ "$codes" = 0 ] && run groups verify records
+[ "$status" = 0 ]
+ok "the records of a right run agree" || show
+start 0 --steps 100 --step-ms 20 --checkpoint-every 1 --state-dir "$dir/stopped" --records "$dir/records-2"
+await stopped/steps 4
+stopped=$(pid 6)
+kill -STOP "$stopped"
+sleep 1.5
+run groups verify records-2 --stall 1
+[ "$status" = 1 ] && grep -q 'rank 6' out
+ok "those of a run that hangs name the rank that has stopped" || show
+# shellcheck disable=SC2086 # a list
+kill -KILL $pids
+reap
+
 # A rank is killed: all end, at once, and the next generation goes on.
 start 0 --steps 20 --step-ms 60 --checkpoint-every 4 --state-dir "$dir/killed"
 await killed/steps 9

@@ -17,7 +17,7 @@ TRAIN_RUN=snrun
 export TRAIN_RUN
 start_cluster
 printf '%s\n' CardGres=npu "JobDir=$WORK/jobs/%j" >"$CL_DIR/etc/supernode.conf"
-LOG_ALLOW='Removing failed node|node.*(down|DOWN|not resp)|Killing job|killing job|requeue|agent|REQUEST_TERMINATE|RPC:REQUEST|Nodes .* not responding'
+LOG_ALLOW='slurm_bufs_sendto.*failed|Step complete from .* was already processed|Removing failed node|node.*(down|DOWN|not resp)|Killing job|killing job|requeue|agent|REQUEST_TERMINATE|RPC:REQUEST|Nodes .* not responding'
 
 now_us()
 {
@@ -59,7 +59,7 @@ first_again() # NAME
 
 one_kill() # K
 {
-	local id at nodes node name=kill-$1 marked from first down
+	local id at nodes node name=kill-$1 marked from first
 
 	id=$(submit_train "$layout" "$name" --spares=1)
 	at=$((2 + RANDOM % (STEPS - 8)))
@@ -67,8 +67,7 @@ one_kill() # K
 	mapfile -t nodes < <(rank_nodes "$id")
 	node=${nodes[RANDOM % ${#nodes[@]}]}
 	from=$(now_us)
-	nodes_down "$node" &
-	down=$!
+	{ nodes_down "$node"; : >"$WORK/down-$1"; } &
 	[ "${SN_MARK:-yes}" = no ] || scontrol update "NodeName=$node" State=DOWN Reason=killed
 	marked=$(now_us)
 	if ! await "$id" COMPLETED 180 >"$WORK/why"; then
@@ -84,7 +83,7 @@ one_kill() # K
 			fail "kill $1: there is a second generation" "$(cat "$WORK/$id.out")"
 		fi
 	fi
-	wait "$down"
+	until_true 30 test -e "$WORK/down-$1"
 	back_up "$node" || fail "kill $1: $node comes back" "$(sinfo -h -n "$node" -o '%t %E')"
 }
 

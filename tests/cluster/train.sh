@@ -2,8 +2,10 @@
 # train.sh - for tests that run the test trainer. Sourced after lib.sh.
 #
 #	STEPS STEP_MS EVERY	what it is told: steps, ms of each, checkpoints
+#	TRAIN_ARGS		further options of it
+#	TRAIN_RUN=snrun		start it by snrun, not by srun
 SNTRAIN=$SN_BUILDDIR/tests/trainer/sntrain
-export STEPS=30 STEP_MS=10 EVERY=5 SNTRAIN
+export STEPS=30 STEP_MS=10 EVERY=5 TRAIN_ARGS='' TRAIN_RUN=srun TRAIN_OPTIONS='' SNTRAIN
 [ -x "$SNTRAIN" ] || skip_all "$SNTRAIN is not built"
 
 # submit_train LAYOUT NAME ARGUMENT…: a job that trains in $WORK/NAME and, should
@@ -28,19 +30,4 @@ reached()
 {
 	awk -v step="$2" -v generation="${3:-0}" '$1 == generation && $2 >= step { found = 1 } END { exit !found }' \
 		"$WORK/$1/steps" 2>/dev/null
-}
-
-# The process of a rank, as this host numbers it.
-pid_of_rank() # JOB RANK
-{
-	local file comm
-
-	for file in /proc/[0-9]*; do
-		{ read -r comm <"$file/comm"; } 2>/dev/null
-		[ "$comm" = sntrain ] && grep -zqxF "SLURM_JOB_ID=$1" "$file/environ" 2>/dev/null &&
-			grep -zqxF "RANK=$2" "$file/environ" 2>/dev/null || continue
-		echo "${file#/proc/}"
-		return
-	done
-	return 1
 }

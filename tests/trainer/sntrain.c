@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launcher/snrecord.h"
 #include "tests/trainer/trainer.h"
 #include "topology/text.h"
 
@@ -36,9 +37,11 @@ static const char usage[] =
 "  --payload SIZE        of each message [4K]\n"
 "  --seed N              of the first state [1]\n"
 "  --parallel SPEC       the layout, where no groups.json says it\n"
+"  --records DIR         what each rank does, for snctl groups verify\n"
 "  --slow RANK:PERCENT   that rank computes longer\n"
-"  --fault drop|dup|misroute@STEP[:RANK]\n"
-"                        falsify the first message of the rank [1] in that step\n"
+"  --fault drop|dup|misroute|die@STEP[:RANK]\n"
+"                        falsify the first message of the rank [1] in that step;\n"
+"                        die: end by SIGKILL there, in generation 0 only\n"
 "  --meet S              wait so long for all ranks to come [60]\n"
 "  --grace S             after SIGTERM, for a last checkpoint [4]\n"
 "  --verbose             say when each step ends; every rank says why it fails\n"
@@ -46,6 +49,7 @@ static const char usage[] =
 "Exit: 0 done, 1 failed, 2 usage, 3 another rank is gone, 143 SIGTERM.\n";
 
 enum { O_STEPS = 1, O_EVERY, O_STATE, O_STEP_MS, O_PAYLOAD, O_SEED, O_PARALLEL,
+       O_RECORDS,
        O_SLOW, O_FAULT, O_MEET, O_GRACE, O_VERBOSE, O_PORT, O_HELP };
 
 static const struct option options[] = {
@@ -56,6 +60,7 @@ static const struct option options[] = {
 	{ "payload", required_argument, NULL, O_PAYLOAD },
 	{ "seed", required_argument, NULL, O_SEED },
 	{ "parallel", required_argument, NULL, O_PARALLEL },
+	{ "records", required_argument, NULL, O_RECORDS },
 	{ "slow", required_argument, NULL, O_SLOW },
 	{ "fault", required_argument, NULL, O_FAULT },
 	{ "meet", required_argument, NULL, O_MEET },
@@ -104,7 +109,7 @@ static int get_slow(char *text, struct tr_options *opt, struct sn_err *err)
 
 static int get_fault(char *text, struct tr_options *opt, struct sn_err *err)
 {
-	static const char *const name[] = { "none", "drop", "dup", "misroute" };
+	static const char *const name[] = { "none", "drop", "dup", "misroute", "die" };
 	char *at = strchr(text, '@'), *colon = at ? strchr(at, ':') : NULL;
 	int rc = 0;
 
@@ -120,10 +125,10 @@ static int get_fault(char *text, struct tr_options *opt, struct sn_err *err)
 		rc = get_uint(at + 1, UINT32_MAX, &opt->fault_step, err);
 	if (rc)
 		return rc;
-	for (opt->fault = TR_FAULT_DROP; opt->fault <= TR_FAULT_MISROUTE; opt->fault++)
+	for (opt->fault = TR_FAULT_DROP; opt->fault <= TR_FAULT_DIE; opt->fault++)
 		if (!strcmp(text, name[opt->fault]))
 			return 0;
-	return sn_err_set(err, -EINVAL, "\"%s\" is none of drop, dup, misroute", text);
+	return sn_err_set(err, -EINVAL, "\"%s\" is none of drop, dup, misroute, die", text);
 }
 
 static int print_free_port(void)
@@ -158,6 +163,7 @@ static int parse(int argc, char **argv, struct tr_options *opt,
 		case O_PAYLOAD: rc = get_size(optarg, &opt->payload, err); break;
 		case O_SEED: rc = sn_parse_uint(optarg, 0, UINT64_MAX, &opt->seed, err); break;
 		case O_PARALLEL: opt->parallel = optarg; break;
+		case O_RECORDS: opt->records = optarg; break;
 		case O_SLOW: rc = get_slow(optarg, opt, err); break;
 		case O_FAULT: rc = get_fault(optarg, opt, err); break;
 		case O_MEET: rc = get_uint(optarg, 86400, &opt->meet_s, err); break;
@@ -298,6 +304,8 @@ static int begin(struct trainer *t, struct sn_err *err)
 		rc = tr_checkpoint_read(t, t->resume, err);
 	if (!rc)
 		rc = open_files(t, err);
+	if (!rc && t->opt.records)
+		rc = tr_record_open(t, err);
 	if (!rc && !t->self.rank && t->resume)
 		printf("generation %u begins after step %u\n", t->self.generation, t->resume);
 	fflush(stdout);
@@ -350,6 +358,7 @@ int main(int argc, char **argv)
 	/* When one rank dies all others fail; that is not worth a line of each. */
 	if (rc && (!t.self.rank || t.opt.verbose || (rc != -EPIPE && rc != -ECANCELED)))
 		fprintf(stderr, "sntrain: rank %u: %s\n", t.self.rank, err.text);
+	snrecord_close(t.record);
 	tr_net_close(&t);
 	tr_self_done(&t.self);
 	free(t.body);

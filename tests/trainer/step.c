@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,6 +80,8 @@ static int send_data(struct trainer *t, struct tr_conn *conn, uint32_t step,
 	enum tr_fault fault = fault_now(t, step);
 	int rc;
 
+	if (fault == TR_FAULT_DIE && !t->self.generation)
+		raise(SIGKILL);
 	/* As if another rank's message had come here. */
 	if (fault == TR_FAULT_MISROUTE)
 		frame.dst = (frame.dst + 1) % t->self.world;
@@ -134,14 +137,36 @@ static int exchange(struct trainer *t, enum tr_axis axis, uint32_t step,
 		    uint32_t pass, struct sn_err *err)
 {
 	const struct tr_group *group = &t->self.group[axis];
+	uint64_t number;
 	int rc = 0;
 
+	if (group->n < 2)
+		return 0;
+	number = tr_record_begin(t, axis);
 	for (uint32_t hop = 0; hop < tr_hops(group, axis); hop++)
 		for (uint32_t i = 0; !rc && i < tr_rounds(group, axis); i++) {
 			rc = send_data(t, t->out[axis][hop], step, pass + i, err);
 			if (!rc)
 				rc = receive_data(t, t->in[axis][hop], step, pass + i, err);
 		}
+	if (!rc)
+		tr_record_end(t, axis, number);
+	return rc;
+}
+
+static int pass_on(struct trainer *t, struct tr_conn *conn, bool sends,
+		   uint32_t step, uint32_t pass, struct sn_err *err)
+{
+	uint64_t number;
+	int rc;
+
+	if (!conn)
+		return 0;
+	number = tr_record_pass(t, sends, conn->peer);
+	rc = sends ? send_data(t, conn, step, pass, err) :
+		receive_data(t, conn, step, pass, err);
+	if (!rc)
+		tr_record_passed(t, sends, conn->peer, number);
 	return rc;
 }
 
@@ -150,15 +175,11 @@ static int run_pass(struct trainer *t, uint32_t step, uint32_t pass,
 		    struct sn_err *err)
 {
 	uint32_t hop = pass == FORWARD ? 0 : 1;
-	int rc = 0;
+	int rc = pass_on(t, t->in[TR_PP][hop], false, step, pass, err);
 
-	if (t->in[TR_PP][hop])
-		rc = receive_data(t, t->in[TR_PP][hop], step, pass, err);
 	for (uint32_t axis = TR_TP; !rc && axis <= TR_EP; axis++)
 		rc = exchange(t, axis, step, pass, err);
-	if (!rc && t->out[TR_PP][hop])
-		rc = send_data(t, t->out[TR_PP][hop], step, pass, err);
-	return rc;
+	return rc ? rc : pass_on(t, t->out[TR_PP][hop], true, step, pass, err);
 }
 
 static int compute(struct trainer *t, struct sn_err *err)

@@ -27,7 +27,7 @@
 #include "topology/err.h"
 
 enum tr_axis { TR_TP, TR_CP, TR_EP, TR_PP, TR_DP, TR_AXES };
-enum tr_fault { TR_FAULT_NONE, TR_FAULT_DROP, TR_FAULT_DUP, TR_FAULT_MISROUTE };
+enum tr_fault { TR_FAULT_NONE, TR_FAULT_DROP, TR_FAULT_DUP, TR_FAULT_MISROUTE, TR_FAULT_DIE };
 
 /* Members of larger groups, and of EP groups, talk to those at distance 1, 2,
  * 4, …: all have heard of all after log2(n) rounds. Others pass on around a ring. */
@@ -39,6 +39,7 @@ struct tr_options {
 	uint64_t seed;
 	const char *state_dir;
 	const char *parallel;
+	const char *records; /* NULL: none */
 	uint32_t slow_rank, slow_percent; /* percent more time; 0: none */
 	enum tr_fault fault;
 	uint32_t fault_step, fault_rank;
@@ -143,6 +144,8 @@ struct trainer {
 	uint64_t *final_state; /* [world] */
 	uint64_t final_messages, final_odd;
 	int steps_fd, progress_fd;
+	struct snrecord *record; /* NULL: none, and then nothing is recorded */
+	int comm[TR_AXES];
 };
 
 /* who.c */
@@ -193,6 +196,14 @@ int tr_tell(struct trainer *t, enum tr_type type, uint32_t step,
 uint64_t tr_mix(uint64_t x);
 int tr_step(struct trainer *t, uint32_t step, struct sn_err *err);
 int tr_finish(struct trainer *t, struct sn_err *err); /* END on all links */
+
+/* record.c: the records of snrecord.h, each begin with the number for its end */
+int tr_record_open(struct trainer *t, struct sn_err *err);
+uint64_t tr_record_begin(struct trainer *t, enum tr_axis axis);
+void tr_record_end(struct trainer *t, enum tr_axis axis, uint64_t number);
+uint64_t tr_record_pass(struct trainer *t, bool sends, uint32_t peer);
+void tr_record_passed(struct trainer *t, bool sends, uint32_t peer,
+		      uint64_t number);
 
 /* checkpoint.c */
 int tr_checkpoint_write(struct trainer *t, struct sn_err *err);
