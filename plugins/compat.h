@@ -60,14 +60,14 @@
 #define SN_TOPO_CTX , void *tctx
 #define SN_TOPO_UNUSED_CTX ((void)tctx)
 #define SN_TOPO_PRINT_ARGS void *info, char *nodes, char *unit, char **out
-#define SN_TOPO_UNUSED_UNIT ((void)unit)
+#define SN_TOPO_UNIT unit
 #define SN_TOPO_COMMON_CTX , tctx
 #else
 #define SN_TOPO_CTX_ONLY void
 #define SN_TOPO_CTX
 #define SN_TOPO_UNUSED_CTX ((void)0)
 #define SN_TOPO_PRINT_ARGS void *info, char *nodes, char **out
-#define SN_TOPO_UNUSED_UNIT ((void)0)
+#define SN_TOPO_UNIT NULL
 #define SN_TOPO_COMMON_CTX
 #endif
 

@@ -156,7 +156,8 @@ static bool matches(const struct record *r, const char *which)
 	return found;
 }
 
-char *topoinfo_print(const struct topoinfo *info, const char *which)
+char *topoinfo_print(const struct topoinfo *info, const char *name,
+		     const char *which)
 {
 	const char *cut = getenv("SLURM_TOPO_LEN");
 	char *out = NULL;
@@ -166,6 +167,8 @@ char *topoinfo_print(const struct topoinfo *info, const char *which)
 		const struct record *r = &info->record[i];
 		char *line;
 
+		if (name && *name && xstrcmp(r->name, name))
+			continue;
 		if (!matches(r, which))
 			continue;
 		line = xstrdup_printf("%s=%s Nodes=%s%s%s", r->key, r->name,

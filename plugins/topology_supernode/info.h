@@ -14,7 +14,9 @@ struct topoinfo *topoinfo_create(void); /* of the model; topoinfo_free() */
 void topoinfo_free(struct topoinfo *info); /* NULL is fine */
 void topoinfo_pack(const struct topoinfo *info, buf_t *buffer);
 int topoinfo_unpack(struct topoinfo **ret, buf_t *buffer);
-/* All lines, or those of a supernode, unit or fabric, or of a node. */
-char *topoinfo_print(const struct topoinfo *info, const char *which);
+/* All lines, or the one of the supernode, unit or fabric "name", or those of
+ * "which", one of these or a node. NULL and "" are any. */
+char *topoinfo_print(const struct topoinfo *info, const char *name,
+		     const char *which);
 
 #endif

@@ -205,10 +205,12 @@ extern int SN_TOPO_INFO(pack)(void *topoinfo_ptr, buf_t *buffer,
 
 extern int SN_TOPO_INFO(print)(SN_TOPO_PRINT_ARGS)
 {
-	SN_TOPO_UNUSED_UNIT;
-	*out = topoinfo_print(info, nodes);
+	const char *unit_name = SN_TOPO_UNIT;
+
+	*out = topoinfo_print(info, unit_name, nodes);
 	if (!*out)
 		error("No supernode, unit, fabric or node named %s",
+		      unit_name && *unit_name ? unit_name :
 		      nodes && *nodes ? nodes : "at all");
 	return SLURM_SUCCESS;
 }
