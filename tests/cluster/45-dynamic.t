@@ -79,7 +79,7 @@ go() # NODE…
 
 topology_of() # NODE
 {
-	scontrol show topology "$1" 2>/dev/null | sed -n 's/^SupernodeName=\([^ ]*\) .*\(Loose=yes\).*/\1 \2/p; t; s/^SupernodeName=\([^ ]*\) .*/\1/p' | tr '\n' ' '
+	show_topology "$1" 2>/dev/null | sed -n 's/^SupernodeName=\([^ ]*\) .*\(Loose=yes\).*/\1 \2/p; t; s/^SupernodeName=\([^ ]*\) .*/\1/p' | tr '\n' ' '
 }
 
 priority_of()

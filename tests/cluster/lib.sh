@@ -192,7 +192,7 @@ show_topology()
 	*)
 		case ${1:-} in
 		'') scontrol show topology ;;
-		n[0-9]*) scontrol show topology "node=$1" ;;
+		[nx][0-9]*) scontrol show topology "node=$1" ;;
 		*) scontrol show topology "unit=$1" ;;
 		esac
 		;;
