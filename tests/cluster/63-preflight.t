@@ -172,4 +172,18 @@ no_jobs()
 	[ -z "$(squeue -h)" ]
 }
 ok "the job ends" until_true 30 no_jobs
+
+# The usual way: a job of --parallel with a spare node in each supernode.
+echo 1 >"$CL_DIR/nodes/n003/version"
+cat >usual.sh <<END
+#!/bin/bash
+SUPERNODE_JOB_DIR=$WORK/job-usual snrun --preflight sh -c 'echo rank \$RANK on \$SLURMD_NODENAME' 2>$WORK/usual.err
+END
+id=$(submit --parallel=tp=8,dp=3 --spares=1 usual.sh)
+ok "usual: a batch job ends well" await "$id" COMPLETED
+[ "$(state_of "$id")" = COMPLETED ] || diag "$(cat usual.err "$WORK/$id.out" 2>&1)"
+is "usual: all ranks ran" "$(sed -n 's/^rank \([0-9]*\) on.*/\1/p' "$WORK/$id.out" | sort -n | tr '\n' ' ')" "$(seq -s ' ' 0 23) "
+is "usual: the spare takes the bad node's place" "$(grep takes usual.err)" "snrun: node n007 takes the place of n003"
+is "usual: nothing runs on it" "$(sed -n 's/.* on //p' "$WORK/$id.out" | sort -u | tr '\n' ' ')" "n001 n005 n007 "
+diag "$(cat usual.err)"
 finish
