@@ -231,6 +231,8 @@ int sn_records_start(struct sn_records *rec, uint32_t rank, uint32_t gen,
 	if (time > rec->newest) {
 		rec->newest = time;
 		rec->gen = gen;
+	} else if (!time && gen > rec->gen) {
+		rec->gen = gen;
 	}
 	if (host && *host && intern(rec, host, &name))
 		return no_memory(err);
