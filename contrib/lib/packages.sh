@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # packages.sh - the Debian packages that the build, the private cluster and the
-# tests need. Proved in clean Debian 12 and 13 roots by tests/clean-root.
+# tests need. python3 whole, as python3-minimal has no json module. Proved in clean Debian 12 and 13 roots by tests/clean-root.
 
 SN_PACKAGES="autoconf automake libtool pkg-config gcc libc6-dev make
 	libmunge-dev munge libjson-c-dev libhwloc-dev libcmocka-dev
-	iproute2 util-linux python3-minimal"
+	iproute2 util-linux python3"
 
 packages_missing()
 {
