@@ -65,7 +65,7 @@ is "all ranks run" "$(cat ranks.rc) $(grep -c '^rank' ranks.out) $(cat ranks.err
 ok "every group is whole" "$TESTS/check-ranks" --topology "$CL_DIR/etc/topology.conf" --parallel $layout ranks.out
 # Of a step's own nature: its number, its ports, its processes. Who gave the ranks
 # their order is told by SLURM_DISTRIBUTION; the directory is snrun's.
-nature='^(SLURM_STEP_?ID|SLURM_STEP_LAUNCHER_PORT|SLURM_SRUN_COMM_PORT|SLURM_TASK_PID|SLURM_DISTRIBUTION|MASTER_PORT|SUPERNODE_(JOB_DIR|GENERATION|RANKS)|SHLVL|_)='
+nature='^(SLURM_STEP_?ID|SLURM_STEP_LAUNCHER_PORT|SLURM_SRUN_COMM_PORT|SLURM_TASK_PID|SLURM_DISTRIBUTION|MASTER_PORT|SUPERNODE_(JOB_DIR|GENERATION|RANKS)|APPTAINER_BIND|SINGULARITY_BIND|SHLVL|_)='
 for ((r = 0; r < 64; r++)); do
 	diff <(grep -vE "$nature" plain.$r) <(grep -vE "$nature" with.$r) >>env.diff
 done
