@@ -222,6 +222,28 @@ static int check_nodes(struct snrun *run, struct past *past, struct sn_err *err)
 	return rc;
 }
 
+/* A node that died since the last look cannot take the files. */
+static int distribute(struct snrun *run, struct past *past, struct sn_err *err)
+{
+	for (;;) {
+		uint32_t before = run->plan.n_nodes;
+		struct sn_names live = { NULL, 0, 0 };
+		int rc = snrun_distribute(run, err);
+
+		if ((rc != -EIO && rc != -ETIMEDOUT) ||
+		    sn_job_nodes(run->job.id, &live, NULL))
+			return rc;
+		if (past->restarts.max)
+			rc = replace_lost(run, past, &live, err);
+		sn_names_done(&live);
+		if (!past->restarts.max || rc || run->plan.n_nodes == before)
+			return rc ? rc : -EIO;
+		rc = write_files(run, err);
+		if (rc)
+			return rc;
+	}
+}
+
 /* Files and, before the first start, checks where asked for: a restart is to be
  * quick, and its nodes were well. */
 static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
@@ -235,7 +257,7 @@ static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
 		rc = check_nodes(run, past, err);
 	/* Not before: a node that hangs would hold it up. */
 	if (!rc)
-		rc = snrun_distribute(run, err);
+		rc = distribute(run, past, err);
 	return rc;
 }
 

@@ -186,6 +186,8 @@ static void hold_signals(struct snrun *run)
 	sigprocmask(SIG_BLOCK, &set, &run->signals);
 	/* A reader of ours that has gone is no reason to leave the step. */
 	signal(SIGPIPE, SIG_IGN);
+	/* Whoever has started us may not have cared for children. */
+	signal(SIGCHLD, SIG_DFL);
 }
 
 static int fail(int rc, const struct sn_err *err)

@@ -371,6 +371,7 @@ static void start_srun(const struct step *s, const struct sn_words *argv,
 	if (byte != 'g' || getppid() == 1)
 		_exit(1);
 	dup2(says, STDERR_FILENO);
+	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &s->run->signals, NULL);
 	execvpe(argv->word[0], argv->word, env->word);
 	dprintf(STDERR_FILENO, "snrun: srun cannot be run: %s\n", strerror(errno));
