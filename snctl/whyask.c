@@ -27,6 +27,7 @@ const char *const why_out_words[WHY_OUTS] = {
 	[WHY_CPUS] = "short of CPUs",
 	[WHY_MEMORY] = "short of memory",
 	[WHY_SPARE] = "kept spare",
+	[WHY_REGION] = "without the pool region",
 };
 
 static bool is_set32(uint32_t v)

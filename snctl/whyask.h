@@ -37,7 +37,7 @@ struct why_ask {
 enum why_out {
 	WHY_IN, WHY_DOWN, WHY_PARTITION, WHY_EXCLUDED, WHY_FEATURE,
 	WHY_RESERVED, WHY_BUSY, WHY_CARDS, WHY_MASKED, WHY_CPUS, WHY_MEMORY,
-	WHY_SPARE, WHY_OUTS
+	WHY_SPARE, WHY_REGION, WHY_OUTS
 };
 extern const char *const why_out_words[WHY_OUTS];
 

@@ -41,6 +41,7 @@ static void count_parallel(const struct live *live, const struct why_state *stat
 		uint32_t ranks = why_node_tasks(ask, node);
 
 		if (node->out == WHY_PARTITION || node->out == WHY_EXCLUDED ||
+		    node->out == WHY_REGION ||
 		    node->out == WHY_FEATURE || node->out == WHY_RESERVED) {
 			w->out[node->out]++;
 			continue;
@@ -175,7 +176,8 @@ int why_count(const struct live *live, const struct why_state *state,
 		};
 		(ask->parallel ? count_parallel : count_plain)(live, state, ask, w);
 		/* One that the job can never be in says nothing. */
-		if (w->out[WHY_PARTITION] + w->out[WHY_EXCLUDED] + w->out[WHY_FEATURE] <
+		if (w->out[WHY_PARTITION] + w->out[WHY_EXCLUDED] +
+		    w->out[WHY_REGION] + w->out[WHY_FEATURE] <
 		    topo->supernode[s].n_nodes)
 			why->n_supernodes++;
 	}

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launcher/poolbook.h"
 #include "snctl/whystate.h"
 #include "topology/hostlist.h"
 
@@ -272,11 +273,23 @@ static enum why_out judge(const struct why_ask *ask, const struct live_node *fro
 	return WHY_IN;
 }
 
+/* Does the job name a region of the pool that the node has not? */
+static bool lacks_region(const struct live_job *job, const node_info_t *info)
+{
+	struct sn_poolbook_entry entry;
+
+	return job->has_spec && job->spec.pool.per == SN_POOL_NAMED &&
+		(!info || sn_poolbook_find(info->extra, job->spec.pool.name,
+					   &entry, NULL) ||
+		 entry.uid != job->info->user_id);
+}
+
 static int find_usable(const struct live *live, const struct why_extra *extra,
-		       const slurm_job_info_t *info, const partition_info_t *part,
+		       const struct live_job *job, const partition_info_t *part,
 		       const struct why_ask *ask, struct why_when when,
 		       struct why_state *ret, struct sn_err *err)
 {
+	const slurm_job_info_t *info = job->info;
 	bool *in_part = mark(live, part->nodes);
 	bool *without = mark(live, info->exc_nodes);
 	bool *required = mark(live, info->req_nodes);
@@ -300,6 +313,8 @@ static int find_usable(const struct live *live, const struct why_extra *extra,
 			 !has_features(is->features_act ? is->features_act : is->features,
 				       info->features))
 			node->out = WHY_FEATURE;
+		else if (lacks_region(job, is))
+			node->out = WHY_REGION;
 		else if (!when.all && is_reserved(live, extra, info, n, start, end))
 			node->out = WHY_RESERVED;
 		else
@@ -355,7 +370,7 @@ int why_state_make(const struct live *live, const struct why_extra *extra,
 	why_state_done(ret);
 	rc = find_free(live, when, ret, err);
 	if (!rc)
-		rc = find_usable(live, extra, job->info, part, ask, when, ret, err);
+		rc = find_usable(live, extra, job, part, ask, when, ret, err);
 	if (!rc && !ask->parallel)
 		keep_spares(live, ret);
 	if (rc)

@@ -9,9 +9,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "launcher/poolbook.h"
 #include "launcher/region.h"
@@ -152,6 +154,15 @@ static int find_region(uint32_t job, uint32_t uid, const char *node,
 	return rc;
 }
 
+/* Without the lock, which a site's program may hold for long. */
+static bool may_have_region(uint32_t job, const char *node)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s/job-%u", policy.pool_dir, node, job);
+	return options_has_pool() || !access(path, F_OK);
+}
+
 static int make_region(uint32_t job, uint32_t uid, const char *node,
 		       struct sn_region *ret, struct sn_err *err)
 {
@@ -193,10 +204,9 @@ void pool_prepare(spank_t sp)
 	spank_unsetenv(sp, "SUPERNODE_POOL_BYTES");
 	if (sn_site_policy(&policy, &why) ||
 	    policy.pool_provider == SN_POOL_PROVIDER_NONE ||
-	    step == SLURM_EXTERN_CONT)
-		return;
+	    step == SLURM_EXTERN_CONT || !may_have_region(job, node))
+		return; /* most jobs */
 	rc = find_region(job, uid, node, &region, NULL);
-	/* No region, and none asked for by this step: most jobs. */
 	if (rc && rc != -EPERM && !options_has_pool())
 		return;
 	if (rc)

@@ -130,6 +130,10 @@ cat "$SUPERNODE_POOL_DIR/w" 2>&1
 END
 one=$(as_user --parallel=tp=8 -x n004 --pool=name:weights "$WORK/pub/write" "$WORK/pub/go4")
 ok "a job with it runs" until_true 30 grep -qs '^weights' "$WORK/pub/$one.out"
+late=$(as_user --parallel=tp=8,dp=2 --pool=name:weights "$WORK/pub/write")
+until_true 10 test "$(state_of "$late")" = PENDING
+like "one that finds no room there waits, and knows why" "$(snctl why "$late")" 'room for 1: b 1 .8 of 8 cards free., a 0 .0 of 0'
+scancel "$late"
 like "where the region is, with its part of it" "$(out "$one")" "^$one n003 67108864\$"
 text=$(snctl pool delete weights 2>&1)
 is "it is not deleted in use" "$?" 1
