@@ -13,7 +13,7 @@
 struct taskbind *taskbind_prepare(const char *mode,
 				  const struct sn_policy *policy)
 {
-	if (mode && *mode ? strcasecmp(mode, "none") : policy->bind)
+	if (mode && *mode ? strcasecmp(mode, "none") != 0 : policy->bind != 0)
 		slurm_error("supernode: the ranks are not bound: this plugin was built without hwloc");
 	return NULL;
 }
