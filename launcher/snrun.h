@@ -4,7 +4,7 @@
  *
  * snrun.c: the command line. setup.c: the job, its plan, its directory.
  * relaunch.c: one generation after the other. step.c: one srun and what happens
- * while it runs. watch.c: which nodes the job still has. learn.c: timeouts from records. distribute.c: the files
+ * while it runs; stepgone.c: until it is gone. watch.c: which nodes the job still has. learn.c: timeouts from records. distribute.c: the files
  * on every node.
  */
 #ifndef SN_LAUNCHER_SNRUN_H
@@ -91,6 +91,8 @@ bool snrun_end_step(const struct snrun *run, uint32_t srun_pid,
 /* Is the step of an srun that has ended out of Slurm's books, or is it in a
  * moment? */
 bool snrun_step_gone(const struct snrun *run, uint32_t srun_pid);
+
+int64_t snrun_now_ms(void); /* of a clock that only goes forward */
 
 /* Watch which nodes the job has, in a thread: an RPC may take its time.
  * *ret_fd becomes readable when they have changed. */

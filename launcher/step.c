@@ -26,9 +26,6 @@
 
 #define LINE_SIZE 4096
 #define RETRY_MS 100 /* until a step exists that a signal can go to */
-#define GONE_MS 30000 /* the longest wait for a killed step */
-#define KILL_AGAIN_MS 5000
-#define MOMENT_MS 300 /* that a step without trouble takes to be gone */
 #define KILLED_MS 10000 /* for srun, after SIGKILL to its step */
 #define SIGNALS_MAX 16
 
@@ -49,19 +46,12 @@ struct step {
 	int64_t deadline; /* ms, of what was sent; 0: none */
 };
 
-static int64_t now_ms(void)
+int64_t snrun_now_ms(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-static void pause_ms(long ms)
-{
-	const struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
-
-	nanosleep(&ts, NULL);
 }
 
 /* ---- signals to the step ---- */
@@ -101,7 +91,7 @@ static void kill_step(struct step *s)
 	if (s->ended || s->killed)
 		return;
 	s->killed = true;
-	s->deadline = now_ms() + KILLED_MS;
+	s->deadline = snrun_now_ms() + KILLED_MS;
 	/* Without a step srun ends by itself; with one that cannot be reached it
 	 * kills what it can. */
 	if (!send(s, SIGKILL))
@@ -115,7 +105,7 @@ static void end_step(struct step *s)
 		return;
 	s->ending = true;
 	s->out->cut = true;
-	s->deadline = now_ms() +
+	s->deadline = snrun_now_ms() +
 		(int64_t)s->run->job.policy.restart_wait * 1000;
 	if (!send(s, SIGTERM))
 		kill_step(s);
@@ -150,7 +140,7 @@ static void take_signal(struct step *s, const struct signalfd_siginfo *info)
 		return;
 	}
 	if (sig == SIGTERM && !s->deadline)
-		s->deadline = now_ms() +
+		s->deadline = snrun_now_ms() +
 			(int64_t)s->run->job.policy.stop_wait * 1000;
 	if (send(s, sig))
 		return;
@@ -317,7 +307,7 @@ static void close_fd(int *fd)
 
 static void pass_deadline(struct step *s)
 {
-	if (!s->deadline || now_ms() < s->deadline)
+	if (!s->deadline || snrun_now_ms() < s->deadline)
 		return;
 	s->deadline = 0;
 	if (s->killed)
@@ -339,7 +329,7 @@ static void wait_for(struct step *s)
 	int wait = s->n_pending ? RETRY_MS : -1;
 
 	if (s->deadline) {
-		int64_t left = s->deadline - now_ms();
+		int64_t left = s->deadline - snrun_now_ms();
 
 		left = left < 0 ? 0 : left;
 		wait = wait < 0 || left < wait ? (int)left : wait;
@@ -499,42 +489,4 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 	ret->exit_code = WIFEXITED(s.status) ? WEXITSTATUS(s.status) :
 		128 + WTERMSIG(s.status);
 	return 0;
-}
-
-static bool wait_gone(const struct snrun *run, uint32_t srun_pid,
-		      const char *host, int64_t longest, bool kill)
-{
-	int64_t start = now_ms(), killed = -KILL_AGAIN_MS;
-	long pause = 10;
-	uint32_t step;
-
-	for (;;) {
-		int64_t now = now_ms() - start;
-
-		if (sn_job_find_step(run->job.id, srun_pid, host, &step) == -ENOENT)
-			return true;
-		if (now >= longest)
-			return false;
-		if (kill && now - killed >= KILL_AGAIN_MS) {
-			sn_job_signal_step(run->job.id, step, SIGKILL);
-			killed = now;
-		}
-		pause_ms(pause);
-		pause = pause < 200 ? pause * 2 : pause;
-	}
-}
-
-bool snrun_end_step(const struct snrun *run, uint32_t srun_pid,
-		    const char *host)
-{
-	if (wait_gone(run, srun_pid, host, GONE_MS, true))
-		return true;
-	snrun_say("an earlier step is still there %d s after SIGKILL; going on beside it",
-		  GONE_MS / 1000);
-	return false;
-}
-
-bool snrun_step_gone(const struct snrun *run, uint32_t srun_pid)
-{
-	return wait_gone(run, srun_pid, run->host, MOMENT_MS, false);
 }

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * stepgone.c - wait until a step is out of Slurm's books.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "launcher/snrun.h"
+
+#define GONE_MS 30000 /* the longest wait for a killed step */
+#define KILL_AGAIN_MS 5000
+#define MOMENT_MS 300 /* that a step without trouble takes to be gone */
+
+static void pause_ms(long ms)
+{
+	const struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
+
+	nanosleep(&ts, NULL);
+}
+
+static bool wait_gone(const struct snrun *run, uint32_t srun_pid,
+		      const char *host, int64_t longest, bool kill)
+{
+	int64_t start = snrun_now_ms(), killed = -KILL_AGAIN_MS;
+	long pause = 10;
+	uint32_t step;
+
+	for (;;) {
+		int64_t now = snrun_now_ms() - start;
+
+		if (sn_job_find_step(run->job.id, srun_pid, host, &step) == -ENOENT)
+			return true;
+		if (now >= longest)
+			return false;
+		if (kill && now - killed >= KILL_AGAIN_MS) {
+			sn_job_signal_step(run->job.id, step, SIGKILL);
+			killed = now;
+		}
+		pause_ms(pause);
+		pause = pause < 200 ? pause * 2 : pause;
+	}
+}
+
+bool snrun_end_step(const struct snrun *run, uint32_t srun_pid,
+		    const char *host)
+{
+	if (wait_gone(run, srun_pid, host, GONE_MS, true))
+		return true;
+	snrun_say("an earlier step is still there %d s after SIGKILL; going on beside it",
+		  GONE_MS / 1000);
+	return false;
+}
+
+bool snrun_step_gone(const struct snrun *run, uint32_t srun_pid)
+{
+	return wait_gone(run, srun_pid, run->host, MOMENT_MS, false);
+}
