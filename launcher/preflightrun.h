@@ -2,8 +2,8 @@
 /*
  * preflightrun.h - the preflight as snrun calls it, and how its parts fit.
  *
- * preflight.c: the step and the talk with its tasks. preflightend.c: what came
- * of it. preflightnode.c, preflightring.c: a task.
+ * preflight.c: the talk with the tasks. preflightstep.c: their srun. preflightend.c:
+ * what came of it. preflightnode.c, preflightring.c: a task.
  */
 #ifndef SN_LAUNCHER_PREFLIGHTRUN_H
 #define SN_LAUNCHER_PREFLIGHTRUN_H
@@ -75,6 +75,7 @@ struct pf {
 };
 
 int sn_pf_init(struct pf *pf, struct sn_err *err);
+int sn_pf_launch(struct pf *pf, struct sn_err *err);
 int sn_pf_conclude(struct pf *pf, const char *dir, bool *ret_bad, struct sn_err *err);
 void sn_pf_done(struct pf *pf);
 

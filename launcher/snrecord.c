@@ -3,9 +3,7 @@
  * snrecord.c - what a rank believes about its communicators, and does in them.
  *
  * Nothing of the rest of the suite is used here: the library is loaded into
- * other people's processes. A line costs one formatting and one write(2) to the
- * page cache. Nothing is held back in memory, since the records are wanted most
- * of those processes that never get to flush anything.
+ * other people's processes.
  */
 #include "config.h"
 
@@ -13,220 +11,20 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "launcher/snrecord.h"
+#include "launcher/snrecord_internal.h"
 
 #define BYTES_DEFAULT (128l << 10)
 #define BYTES_MIN 4096
-#define NAME_MAX_OURS 128
-#define LINE_MAX_OURS 1024
-
-struct last {
-	uint64_t seq, bytes, arrive, end;
-	char op[32];
-};
-
-struct pair {
-	int peer;
-	bool send;
-	struct last last;
-	struct pair *next;
-};
-
-struct comm {
-	char *name; /* as JSON writes it, without quotes */
-	char *about; /* ,"kind":…,"members":…,"index":… */
-	struct last last;
-	struct pair *pairs;
-};
-
-struct snrecord {
-	pthread_mutex_t lock;
-	char *path;
-	int fd, rank, world, gen;
-	long size, limit;
-	int error;
-	struct comm *comm;
-	int n_comms;
-};
 
 #define EXPORT __attribute__((visibility("default")))
-
-static uint64_t now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* ASCII only: what the reader checks as UTF-8 must not end in half a character. */
-static void escape(char *to, size_t size, const char *from)
-{
-	size_t n = 0;
-
-	for (; *from && n + 3 < size; from++) {
-		unsigned char c = (unsigned char)*from;
-
-		if (c == '"' || c == '\\')
-			to[n++] = '\\';
-		to[n++] = c < 0x20 || c > 0x7e ? '_' : (char)c;
-	}
-	to[n] = '\0';
-}
-
-/* ---- the file --------------------------------------------------------------------- */
-
-static void give_up(struct snrecord *rec, int code)
-{
-	if (!rec->error)
-		rec->error = code ? code : EIO;
-}
-
-static void put(struct snrecord *rec, const char *line, size_t n)
-{
-	ssize_t done;
-
-	if (rec->error)
-		return;
-	do
-		done = write(rec->fd, line, n);
-	while (done < 0 && errno == EINTR);
-	/* Half a line is the last one; the reader knows how to pass it over. */
-	if (done != (ssize_t)n)
-		give_up(rec, done < 0 ? errno : ENOSPC);
-	else
-		rec->size += done;
-}
-
-static void __attribute__((format(printf, 2, 3)))
-put_line(struct snrecord *rec, const char *fmt, ...)
-{
-	char line[LINE_MAX_OURS];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	if (n > 0 && n < (int)sizeof(line))
-		put(rec, line, (size_t)n);
-}
-
-static void put_start(struct snrecord *rec)
-{
-	const char *node = getenv("SLURMD_NODENAME");
-	char name[NAME_MAX_OURS] = "", host[2 * NAME_MAX_OURS];
-
-	if (!node || !*node) {
-		gethostname(name, sizeof(name) - 1);
-		node = name;
-	}
-	escape(host, sizeof(host), node);
-	put_line(rec, "{\"v\":1,\"rank\":%d,\"gen\":%d,\"world\":%d,\"host\":\"%s\",\"pid\":%d,\"time\":%llu}\n",
-		 rec->rank, rec->gen, rec->world, host, (int)getpid(),
-		 (unsigned long long)now());
-}
-
-static void put_comm(struct snrecord *rec, const struct comm *c)
-{
-	size_t size = strlen(c->name) + strlen(c->about) + 96;
-	char *line = malloc(size);
-
-	if (!line) {
-		give_up(rec, ENOMEM);
-		return;
-	}
-	snprintf(line, size, "{\"rank\":%d,\"gen\":%d,\"comm\":\"%s\"%s}\n",
-		 rec->rank, rec->gen, c->name, c->about);
-	put(rec, line, strlen(line));
-	free(line);
-}
-
-static void put_arrival(struct snrecord *rec, const struct comm *c,
-			const struct last *l, const struct pair *p)
-{
-	char peer[32] = "", end[40] = "";
-
-	if (p)
-		snprintf(peer, sizeof(peer), ",\"peer\":%d", p->peer);
-	if (l->end)
-		snprintf(end, sizeof(end), ",\"end\":%llu", (unsigned long long)l->end);
-	put_line(rec, "{\"rank\":%d,\"gen\":%d,\"comm\":\"%s\",\"seq\":%llu,\"op\":\"%s\"%s,\"bytes\":%llu,\"arrive\":%llu%s}\n",
-		 rec->rank, rec->gen, c->name, (unsigned long long)l->seq, l->op,
-		 peer, (unsigned long long)l->bytes, (unsigned long long)l->arrive, end);
-}
-
-/* The new file tells all that counts of the old one. */
-static void rotate(struct snrecord *rec)
-{
-	size_t size = strlen(rec->path) + 8;
-	char *old = malloc(size), *new = malloc(size);
-	int fd = -1, was = rec->fd;
-
-	if (!old || !new) {
-		give_up(rec, ENOMEM);
-		goto done;
-	}
-	snprintf(old, size, "%s.1", rec->path);
-	snprintf(new, size, "%s.new", rec->path);
-	unlink(new);
-	fd = open(new, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
-	if (fd < 0) {
-		give_up(rec, errno);
-		goto done;
-	}
-	rec->fd = fd;
-	rec->size = 0;
-	put_start(rec);
-	for (int i = 0; i < rec->n_comms; i++) {
-		const struct comm *c = &rec->comm[i];
-
-		put_comm(rec, c);
-		if (c->last.seq)
-			put_arrival(rec, c, &c->last, NULL);
-		for (const struct pair *p = c->pairs; p; p = p->next)
-			if (p->last.seq)
-				put_arrival(rec, c, &p->last, p);
-	}
-	if (rec->error || rename(rec->path, old) || rename(new, rec->path)) {
-		give_up(rec, errno);
-		unlink(new);
-		close(fd);
-		rec->fd = was;
-		goto done;
-	}
-	close(was);
-	/* Many communicators: do not turn over at every line. */
-	if (rec->limit < rec->size * 2)
-		rec->limit = rec->size * 2;
-done:
-	free(old);
-	free(new);
-}
-
-static void room(struct snrecord *rec)
-{
-	if (rec->size >= rec->limit && !rec->error)
-		rotate(rec);
-}
-
-/* An earlier process may have been killed within a line. */
-static void end_line(struct snrecord *rec)
-{
-	char c = '\n';
-
-	if (rec->size > 0 && pread(rec->fd, &c, 1, rec->size - 1) == 1 && c != '\n')
-		put(rec, "\n", 1);
-}
 
 static int number_of(const char *name, int otherwise)
 {
@@ -300,8 +98,8 @@ EXPORT struct snrecord *snrecord_open(const char *dir, int rank, int world)
 	if (rec->limit < BYTES_MIN)
 		rec->limit = BYTES_MIN;
 	rec->size = (long)st.st_size;
-	end_line(rec);
-	put_start(rec);
+	rec_end_line(rec);
+	rec_start(rec);
 	if (rec->error) {
 		errno = rec->error;
 		goto fail;
@@ -379,7 +177,7 @@ static char *about_of(const char *kind, const int *member, int n, int index,
 
 	if (!about)
 		return NULL;
-	escape(text, sizeof(text), kind ? kind : "");
+	rec_escape(text, sizeof(text), kind ? kind : "");
 	if (*text)
 		len = (size_t)sprintf(about, ",\"kind\":\"%s\"", text);
 	len += (size_t)sprintf(about + len, ",\"members\":\"");
@@ -402,7 +200,7 @@ EXPORT int snrecord_comm(struct snrecord *rec, const char *name, const char *kin
 	for (int i = 0; i < n; i++)
 		if (members[i] < 0)
 			return -EINVAL;
-	escape(text, sizeof(text), name);
+	rec_escape(text, sizeof(text), name);
 	c.name = strdup(text);
 	c.about = about_of(kind, members, n, index, took_ns);
 	pthread_mutex_lock(&rec->lock);
@@ -422,8 +220,8 @@ EXPORT int snrecord_comm(struct snrecord *rec, const char *name, const char *kin
 		comm_done(&rec->comm[at]);
 	}
 	rec->comm[at] = c;
-	room(rec);
-	put_comm(rec, &rec->comm[at]);
+	rec_room(rec);
+	rec_comm(rec, &rec->comm[at]);
 	pthread_mutex_unlock(&rec->lock);
 	return at;
 fail:
@@ -437,13 +235,13 @@ fail:
 static uint64_t begin(struct snrecord *rec, const struct comm *c, struct last *l,
 		      const struct pair *p, const char *op, uint64_t bytes)
 {
-	room(rec);
-	escape(l->op, sizeof(l->op), op);
+	rec_room(rec);
+	rec_escape(l->op, sizeof(l->op), op);
 	l->seq++;
 	l->bytes = bytes;
 	l->end = 0;
-	l->arrive = now();
-	put_arrival(rec, c, l, p);
+	l->arrive = rec_now();
+	rec_arrival(rec, c, l, p);
 	return l->seq;
 }
 
@@ -464,7 +262,7 @@ EXPORT uint64_t snrecord_begin(struct snrecord *rec, int comm, const char *op,
 static void end(struct snrecord *rec, const struct comm *c, struct last *l,
 		const struct pair *p, uint64_t seq)
 {
-	uint64_t t = now();
+	uint64_t t = rec_now();
 	char peer[64] = "";
 
 	if (p)
@@ -472,7 +270,7 @@ static void end(struct snrecord *rec, const struct comm *c, struct last *l,
 			 p->send ? "send" : "recv", p->peer);
 	if (l->seq == seq)
 		l->end = t;
-	put_line(rec, "{\"rank\":%d,\"gen\":%d,\"comm\":\"%s\",\"seq\":%llu%s,\"end\":%llu}\n",
+	rec_line(rec, "{\"rank\":%d,\"gen\":%d,\"comm\":\"%s\",\"seq\":%llu%s,\"end\":%llu}\n",
 		 rec->rank, rec->gen, c->name, (unsigned long long)seq, peer,
 		 (unsigned long long)t);
 }
