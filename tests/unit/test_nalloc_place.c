@@ -18,6 +18,7 @@
 #include "topology/layout.h"
 #include "topology/place.h"
 #include "topology/rankmap.h"
+#include "topology/spares.h"
 
 static int blocks(void *arg, struct sn_err *err)
 {
@@ -126,6 +127,21 @@ static int place(void *arg, struct sn_err *err)
 	return rc;
 }
 
+/* Four nodes of s1 and three of s2, one a spare in each; or one less. */
+static int find_spares(void *arg, struct sn_err *err)
+{
+	static const struct sn_spares_node node[] = {
+		{ 0, 8 }, { 1, 8 }, { 2, 8 }, { 3, 8 }, { 8, 8 }, { 9, 8 }, { 10, 8 },
+	};
+	const struct job *job = arg;
+	struct sn_layout layout;
+	uint32_t ranks[7];
+	int rc = sn_layout_parse(job->parallel, 8, &layout, err);
+
+	return rc ? rc : sn_spares_find(job->topo, &layout, 1, node, job->nodes,
+					ranks, NULL, err);
+}
+
 static void layouts(void **state)
 {
 	(void)state;
@@ -170,6 +186,14 @@ static void placements(void **state)
 		no[i].topo = topo;
 		nalloc_check(place, &no[i], -ENOSPC);
 	}
+	no[0] = (struct job){ .topo = topo, .parallel = "tp=16,tp_within=unit,dp=2", .nodes = 6 };
+	assert_true(nalloc_check(find_spares, &no[0], 0) > 3);
+	no[0] = (struct job){ .topo = topo, .parallel = "tp=8,dp=5", .nodes = 7 };
+	assert_true(nalloc_check(find_spares, &no[0], 0) > 3);
+	no[0].nodes = 6;
+	assert_true(nalloc_check(find_spares, &no[0], 0) > 5);
+	no[0].nodes = 4;
+	nalloc_check(find_spares, &no[0], -ENOSPC);
 	sn_topo_destroy(topo);
 }
 
