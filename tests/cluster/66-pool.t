@@ -38,7 +38,7 @@ like "no user writes beside it" "$text" 'ermission denied'
 is "the pool has so much less" "$(free_of a)" "992M"
 like "jobs hold it" "$(snctl show pool --json)" '"supernode":"a","size":"1G","jobs_hold":"32M","names_hold":0,"free":"992M","jobs":1,"names":0'
 like "the memory of a rank has its share: 10 MB and 2 MB" "$(scontrol show job "$id")" 'MinMemoryCPU=12M'
-other=$(as_user --uid=daemon -w n001 --mem=10 "$WORK/pub/peep" "$POOL/n001/job-$id")
+other=$(as_user --uid=bin -w n001 --mem=10 "$WORK/pub/peep" "$POOL/n001/job-$id")
 ok "another user looks" await "$other" "COMPLETED FAILED"
 like "and is not let in" "$(out "$other")" 'ermission denied'
 like "and has none without --pool" "$(out "$other")" '^mine none$'
@@ -117,7 +117,7 @@ fi
 ok "a region with a name" snctl pool create weights --size=128M --supernode=b --user="$USER2"
 is "counts at once" "$(free_of b)" "896M"
 like "by its name" "$(snctl show pool --json)" '"supernode":"b","size":"1G","jobs_hold":0,"names_hold":"128M","free":"896M","jobs":0,"names":1'
-like "is listed" "$(snctl pool list --json)" '"name":"weights","uid":65534,"supernode":"b","bytes":134217728.*"nodes":\["n003","n004"\]'
+like "is listed" "$(snctl pool list --json)" '"name":"weights","uid":'"$(id -u "$USER2")"',"supernode":"b","bytes":134217728.*"nodes":\["n003","n004"\]'
 like "a second of its name is refused" "$(snctl pool create weights --size=1M --supernode=a 2>&1)" 'is a pool region weights already'
 like "more than there is too" "$(snctl pool create big --size=1G --supernode=b 2>&1)" "1G are wanted, and of supernode b's pool 896M"
 like "another user may not have it" "$(submit --parallel=tp=8 --pool=name:weights "$WORK/pub/peep" /)" 'not_yours'

@@ -13,7 +13,7 @@ pool_cluster()
 	LOG_ALLOW='Orphan|revoked|Batch completion for job|slurmd.*(error|drain)|no region'
 	start_cluster
 	rm -f "$topology"
-	USER2=nobody
+	USER2=daemon # Slurm 26.05 takes no jobs of nobody
 	chmod 711 "$WORK" && mkdir -m 1777 "$WORK/pub"
 	POOL=$(sed -n 's/^PoolDir=//p' "$CL_DIR/etc/supernode.conf")
 }
