@@ -31,7 +31,7 @@ conf_topology()
 		for ((i = s; i < CL_NODES; i += CL_SUPERNODES)); do
 			list=$list,${CL_NAME[i]#n}
 		done
-		echo "SupernodeName=sn$((s + 1)) Nodes=n[${list#,}] CardBandwidth=392G CardLatency=1u"
+		echo "SupernodeName=sn$((s + 1)) Nodes=n[${list#,}] CardBandwidth=392G CardLatency=1u${CL_POOL:+ PoolMemory=$CL_POOL}"
 		if [ "$CL_UNIT" -gt 0 ] && [ $((CL_PER % CL_UNIT)) = 0 ]; then
 			k=$((CL_PER / CL_UNIT))
 			echo "UnitName=u[$((units + 1))-$((units + k))] Nodes=n[${list#,}] NodesPerUnit=$CL_UNIT"

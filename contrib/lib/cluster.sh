@@ -24,6 +24,7 @@
 #   CL_SELECT         SelectType, if not select/supernode
 #   CL_EXTRA          further lines for slurm.conf
 #   CL_POLICY         further lines for supernode.conf
+#   CL_POOL           PoolMemory of each supernode, such as 16G
 #   CL_HARDWARE       what NodeName lines say of CPUs; by default more than there are
 #   CL_CGROUP         cgroup.conf; by default cgroups are not used
 #   CL_CGROUP2        a mounted cgroup2 hierarchy in which each node gets a part of
@@ -41,7 +42,7 @@ cluster_init()
 	: "${CL_GRES:=npu}"
 	CL_CARD_FILE=davinci
 	[ "$CL_GRES" != gpu ] || CL_CARD_FILE=nvidia
-	: "${CL_NET:=auto}" "${CL_PLUGINS:=}" "${CL_TOPOLOGY:=}" "${CL_EXTRA:=}" "${CL_POLICY:=}"
+	: "${CL_NET:=auto}" "${CL_PLUGINS:=}" "${CL_TOPOLOGY:=}" "${CL_EXTRA:=}" "${CL_POLICY:=}" "${CL_POOL:=}"
 	CL_ID=sn$(printf %s "$CL_DIR" | cksum | awk '{ printf "%08x", $1 }')
 	CL_WHY='' CL_NOTE='' CL_AGAIN=no CL_FATAL=no
 	export SLURM_CONF=$CL_DIR/etc/slurm.conf
