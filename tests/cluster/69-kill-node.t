@@ -42,7 +42,7 @@ index_of() # NAME
 back_up() # NAME
 {
 	node_up "$(index_of "$1")" || return 1
-	until_true 30 node_answers "$1"
+	until_true 120 node_answers "$1"
 }
 
 node_answers()
@@ -70,7 +70,8 @@ one_kill() # K
 	{ nodes_down "$node"; : >"$WORK/down-$1"; } &
 	[ "${SN_MARK:-yes}" = no ] || scontrol update "NodeName=$node" State=DOWN Reason=killed
 	marked=$(now_us)
-	if ! await "$id" COMPLETED 180 >"$WORK/why"; then
+	# Slurm may take minutes to close its books on a job that lost a node.
+	if ! await "$id" "COMPLETED COMPLETING" 180 >"$WORK/why"; then
 		fail "kill $1 (job $id, $node at step $at): the job ends well" "$(cat "$WORK/why"; tail -n 20 "$WORK/$id.out")"
 		scancel "$id"
 	else
