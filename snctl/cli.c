@@ -143,7 +143,7 @@ static int set_value(const struct cli_opt *o, const char *value,
 	uint64_t n;
 	int rc;
 
-	if (o->type == CLI_STRING) {
+	if (o->type == CLI_STRING || o->type == CLI_WORDS) {
 		*(const char **)o->value = value;
 		return 0;
 	}
@@ -232,7 +232,8 @@ int cli_parse(const struct cli *cli, int argc, char **argv, const char **args,
 			continue;
 		}
 		value = equal ? equal + 1 : i + 1 < argc ? argv[++i] : NULL;
-		if (!value || (!equal && !strncmp(value, "--", 2)))
+		if (!value || (!equal && o->type != CLI_WORDS &&
+			       !strncmp(value, "--", 2)))
 			return sn_err_set(err, -EINVAL, "--%s needs a value: --%s %s",
 					  o->name, o->name, o->arg);
 		rc = set_value(o, value, err);

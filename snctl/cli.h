@@ -14,7 +14,12 @@
 
 #include "topology/err.h"
 
-enum cli_type { CLI_FLAG /* bool */, CLI_STRING /* const char * */, CLI_UINT /* uint32_t */ };
+enum cli_type {
+	CLI_FLAG, /* bool */
+	CLI_STRING, /* const char * */
+	CLI_WORDS, /* the same, options for another program: may begin with "--" */
+	CLI_UINT, /* uint32_t */
+};
 
 struct cli_opt {
 	const char *name; /* without "--"; NULL ends the table */

@@ -13,7 +13,7 @@
 
 #include "snctl/cli.h"
 
-static const char *config;
+static const char *config, *words_of;
 static uint32_t cards;
 static bool json;
 
@@ -23,6 +23,7 @@ static int parse(const char *line, const char **args, uint32_t *n_args,
 	static const struct cli_opt opts[] = {
 		{ "config", "FILE", CLI_STRING, &config, "", true, 0, 0 },
 		{ "cards", "N", CLI_UINT, &cards, "", false, 1, 64 },
+		{ "options", "OPTIONS", CLI_WORDS, &words_of, "", false, 0, 0 },
 		{ "json", NULL, CLI_FLAG, &json, "", false, 0, 0 },
 		{ 0 },
 	};
@@ -34,7 +35,7 @@ static int parse(const char *line, const char **args, uint32_t *n_args,
 	char *argv[16] = { (char *)"test" }, *save = NULL;
 	int argc = 1;
 
-	config = NULL;
+	config = words_of = NULL;
 	cards = 0;
 	json = false;
 	strcpy(copy, line);
@@ -63,6 +64,21 @@ static void options_may_be_anywhere_and_have_two_forms(void **state)
 	assert_int_equal(n, 1);
 }
 
+/* As the user guide has it: snrun --srun-options "--container-image=IMAGE" … */
+static void options_for_another_program_are_a_value(void **state)
+{
+	const char *args[2];
+	uint32_t n;
+
+	(void)state;
+	assert_int_equal(parse("--config x --options --mpi=pmix one", args, &n, NULL), 0);
+	assert_string_equal(words_of, "--mpi=pmix");
+	assert_int_equal(n, 1);
+	assert_int_equal(parse("--config x --options=--json", args, &n, NULL), 0);
+	assert_string_equal(words_of, "--json");
+	assert_false(json);
+}
+
 static void slips_are_named_with_what_would_be_right(void **state)
 {
 	static const char *const bad[][2] = {
@@ -71,6 +87,7 @@ static void slips_are_named_with_what_would_be_right(void **state)
 		{ "--config x -j", "-j" },
 		{ "--config", "needs a value" },
 		{ "--config --json", "needs a value" },
+		{ "--config x --options", "needs a value" },
 		{ "--config x --config y", "twice" },
 		{ "--config x --json=1", "no value" },
 		{ "--config x --cards 0", "--cards" },
@@ -111,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_may_be_anywhere_and_have_two_forms),
+		cmocka_unit_test(options_for_another_program_are_a_value),
 		cmocka_unit_test(slips_are_named_with_what_would_be_right),
 		cmocka_unit_test(nearest_is_near),
 	};
