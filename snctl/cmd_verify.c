@@ -72,6 +72,7 @@ static int read_layout(const char *file, struct truth *t, struct sn_err *err)
 	struct sn_buf spec = { 0 };
 	size_t len;
 	char *text;
+	bool whole;
 	int rc;
 
 	rc = snctl_read_file(file, &text, &len, err);
@@ -86,7 +87,13 @@ static int read_layout(const char *file, struct truth *t, struct sn_err *err)
 		json_object_object_get_ex(t->doc, "layout", &l);
 	if (json_object_get_type(l) != json_type_object)
 		return sn_err_set(err, -EINVAL, "%s: has no object \"layout\"", file);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+	/* snrun's has it all in one word, with the preset, whose rule the groups
+	 * follow; snctl place's has the sizes. */
+	whole = json_object_object_get_ex(l, "spec", &v) &&
+		json_object_is_type(v, json_type_string);
+	if (whole)
+		sn_buf_add(&spec, "%s", json_object_get_string(v));
+	for (size_t i = 0; !whole && i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		if (json_object_object_get_ex(l, sizes[i], &v)) {
 			if (json_object_get_type(v) != json_type_int) {
 				rc = sn_err_set(err, -EINVAL, "%s: \"%s\" is no whole number",
@@ -96,7 +103,7 @@ static int read_layout(const char *file, struct truth *t, struct sn_err *err)
 			sn_buf_add(&spec, "%s%s=%lld", spec.len ? "," : "", sizes[i],
 				   (long long)json_object_get_int64(v));
 		}
-	if (json_object_object_get_ex(l, "order", &v))
+	if (!whole && json_object_object_get_ex(l, "order", &v))
 		sn_buf_add(&spec, "%sorder=%s", spec.len ? "," : "", json_object_get_string(v));
 	if (!rc && (spec.failed || !spec.len))
 		rc = sn_err_set(err, spec.failed ? -ENOMEM : -EINVAL,

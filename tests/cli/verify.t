@@ -68,6 +68,16 @@ cp good.json job/layout.json
 run groups verify job --parallel tp=4
 [ "$status" -eq 1 ] && grep -q 'by the layout tp group 0 is \[0,1,2,3\]' out
 ok "another layout than the job's" || show
+# snrun's layout.json has the preset in its spec; by Megatron's rule these sizes are
+# refused in that order, and their EP groups others.
+vllm=tp=2,dp=2,pp=2,ep=4,etp=1,preset=vllm
+"$SNCTL" groups --parallel $vllm --json >vllm.json
+rm -rf vllm
+python3 "$SN_SRCDIR/tests/cli/records.py" vllm.json vllm/records
+printf '{"layout":{"tp":2,"cp":1,"pp":2,"dp":2,"ep":4,"etp":1,"edp":1,"world":8,"order":"tp-cp-ep-pp-dp","spec":"%s"}}\n' $vllm >vllm/layout.json
+run groups verify vllm
+[ "$status" -eq 0 ] && grep -q ': 8 of 8 ranks, .* all agree$' out
+ok "the preset of snrun's layout.json counts" || show
 printf '{"rank":2,"gen":1,"comm":"dp_0","seq":3,"op":"all_re' >>job/records/rank-2.jsonl
 run groups verify job/records
 [ "$status" -eq 0 ] && grep -q '^1 line was cut short and passed over$' out
