@@ -350,7 +350,7 @@ int snrun_generations(struct snrun *run)
 	if (rc < 0) {
 		snrun_say("%s", err.text);
 		if (!code)
-			code = 1;
+			code = snrun_refused(rc);
 	}
 	run->state.ended = true;
 	if (sn_runstate_write(run->dir, &run->state, &err))

@@ -36,6 +36,11 @@ void snrun_say(const char *fmt, ...)
 	fprintf(stderr, "snrun: %s\n", text);
 }
 
+int snrun_refused(int rc)
+{
+	return rc == -EINVAL || rc == -ENAMETOOLONG ? BAD_USE : 1;
+}
+
 /* ---- --dry-run ---- */
 
 static const char *const head[] = {
@@ -193,7 +198,7 @@ static void hold_signals(struct snrun *run)
 static int fail(int rc, const struct sn_err *err)
 {
 	snrun_say("%s", err->text);
-	return rc == -EINVAL || rc == -ENAMETOOLONG ? BAD_USE : 1;
+	return snrun_refused(rc);
 }
 
 int main(int argc, char **argv)

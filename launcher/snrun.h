@@ -52,6 +52,9 @@ struct snrun {
 /* To standard error, one line that begins with "snrun: ". */
 void snrun_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* snrun's exit status where it starts no step for this error: 2 for bad input. */
+int snrun_refused(int rc);
+
 /* Load the job and the layout that is to run in it. */
 int snrun_load(struct snrun *run, struct sn_err *err);
 /* Take the directory, clean up after a killed snrun, make or continue the plan. */
