@@ -18,6 +18,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+#include "plugins/common/sitefiles.h"
 #include "plugins/job_submit_supernode/derive.h"
 #include "plugins/job_submit_supernode/plan.h"
 #include "plugins/job_submit_supernode/poolmem.h"
@@ -160,7 +161,7 @@ static int check_spares(const job_desc_msg_t *job_desc, const struct plan *plan,
 			struct sn_err *err)
 {
 	/* It sees to it that a job gets cards that have no task. */
-	if (xstrcmp(slurm_conf.select_type, "select/supernode"))
+	if (!sn_site_selects_supernode())
 		return sn_err_set(err, -EINVAL,
 				  "--spares=%u needs SelectType=select/supernode in slurm.conf, and it is %s",
 				  plan->spec->spares, slurm_conf.select_type);

@@ -17,13 +17,12 @@
 
 #include "src/common/bitstring.h"
 #include "src/common/log.h"
-#include "src/common/read_config.h"
-#include "src/common/xstring.h"
 
 #include "src/plugins/topology/common/eval_nodes.h"
 #include "src/plugins/topology/common/gres_sched.h"
 
 #include "plugins/common/jobopts.h"
+#include "plugins/common/sitefiles.h"
 #include "plugins/topology_supernode/eval.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/offer.h"
@@ -279,7 +278,7 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 	int rc = SLURM_ERROR, tries;
 
 	/* Nobody would take the tasks of spare cards back. */
-	if (spec->spares && xstrcmp(slurm_conf.select_type, "select/supernode"))
+	if (spec->spares && !sn_site_selects_supernode())
 		return SLURM_ERROR;
 	topo_eval->job_ptr->details->num_tasks = spec->layout.world;
 	if (!ask_for(topo_eval, spec, &request)) {

@@ -93,6 +93,12 @@ waits_free()
 	like "$1" "$(state_of "$2") $(priority_of "$2")" '^PENDING [1-9]'
 }
 
+spare=$(SN_STEP=no submit --parallel=tp=8,dp=2 --spares=1 "$TESTS/held.sh")
+ok "a job with a spare runs" await "$spare" RUNNING
+is "and has it, under the plugin's second name too" "$(nodes_of "$spare")" "n[001-003]"
+release "$spare"
+await "$spare" COMPLETED
+
 stepped "--parallel=$LAYOUT"
 first=$STEPPED step=0
 all_is_well() # WHEN
