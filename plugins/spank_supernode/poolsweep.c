@@ -235,6 +235,7 @@ static void *sweep_thread(void *arg)
 
 void pool_sweep_start(void)
 {
+	stop = false;
 	if (pool_node_name())
 		sweeping = !pthread_create(&sweeper, NULL, sweep_thread, NULL);
 }

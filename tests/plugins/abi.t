@@ -58,5 +58,9 @@ for p in $plugins; do
 	[ ! -s "$tmp/why" ]
 	result $? "$name does not take the C library's error()"
 done
+# Its threads may run on while Slurm lets it go.
+readelf -d "$SN_BUILDDIR/.libs/spank_supernode.so" > "$tmp/why" 2>&1
+grep -q 'Flags:.*NODELETE' "$tmp/why"
+result $? "spank_supernode is never unloaded"
 echo "1..$n"
 exit $failed
