@@ -21,6 +21,7 @@
 
 #include "launcher/runprog.h"
 
+#define REAP_MS 2000 /* to die of SIGKILL */
 #define SAID 160 /* of what it wrote on standard error */
 
 struct running {
@@ -170,13 +171,28 @@ static int follow(struct running *run, uint32_t seconds, int *ret_status)
 	return 0;
 }
 
+/* One that hangs in the kernel does not die of a signal, and the caller must not
+ * hang with it. */
+static void reap(pid_t pid)
+{
+	int64_t end = now_ms() + REAP_MS;
+	pid_t rc;
+
+	while (!(rc = waitpid(pid, NULL, WNOHANG)) || (rc < 0 && errno == EINTR)) {
+		struct timespec pause = { 0, 5000000 };
+
+		if (now_ms() > end)
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
 static void finish(struct running *run)
 {
 	if (run->pid > 0) {
 		(void)kill(-run->pid, SIGKILL);
 		(void)kill(run->pid, SIGKILL);
-		while (waitpid(run->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		reap(run->pid);
 	}
 	close(run->out);
 	close(run->err);

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -95,6 +97,71 @@ static void one_that_hangs_is_killed_with_its_children(void **state)
 	unlink(file);
 }
 
+/* Hold on to the process that writes its number into file: once killed, it is its
+ * tracer's to bury, and to the one that started it as if it did not die. */
+static pid_t hold(const char *file, int *ret_ready)
+{
+	int ready[2];
+	pid_t tracer;
+
+	assert_int_equal(pipe(ready), 0);
+	tracer = fork();
+	assert_true(tracer >= 0);
+	if (!tracer) {
+		int pid = 0, i;
+
+		alarm(60);
+		for (i = 0; i < 500 && !pid; i++) {
+			FILE *f = fopen(file, "r");
+
+			if (!f || fscanf(f, "%d\n", &pid) != 1)
+				pid = 0;
+			if (f)
+				fclose(f);
+			usleep(10000);
+		}
+		if (!pid || ptrace(PTRACE_SEIZE, pid, NULL, NULL) ||
+		    write(ready[1], "y", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	*ret_ready = ready[0];
+	return tracer;
+}
+
+static void one_that_does_not_die_is_left(void **state)
+{
+	char file[] = "/tmp/sn-runprog-XXXXXX", script[200], c;
+	struct sn_err err;
+	char *out;
+	time_t begin = time(NULL);
+	int fd = mkstemp(file), ready, rc;
+	pid_t tracer;
+
+	(void)state;
+	assert_true(fd >= 0);
+	close(fd);
+	tracer = hold(file, &ready);
+	snprintf(script, sizeof(script), "echo $$ >%s; exec sleep 30", file);
+	rc = run(script, 2, &out, &err);
+	unlink(file);
+	if (read(ready, &c, 1) != 1) {
+		close(ready);
+		waitpid(tracer, NULL, 0);
+		skip(); /* nobody may trace here */
+	}
+	close(ready);
+	assert_int_equal(rc, -ETIME);
+	/* and it had to be left, or this shows nothing */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), 0);
+	assert_true(time(NULL) - begin < 15);
+	kill(tracer, SIGKILL);
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+}
+
 static void too_much_is_too_much(void **state)
 {
 	struct sn_err err;
@@ -136,6 +203,7 @@ int main(void)
 		cmocka_unit_test(the_answer_is_whole),
 		cmocka_unit_test(a_failure_is_told),
 		cmocka_unit_test(one_that_hangs_is_killed_with_its_children),
+		cmocka_unit_test(one_that_does_not_die_is_left),
 		cmocka_unit_test(too_much_is_too_much),
 		cmocka_unit_test(a_program_that_others_may_change_is_not_run),
 	};
