@@ -38,6 +38,22 @@ static int number_of(const char *name, int otherwise)
 	return *end || v < 0 || v > INT_MAX ? otherwise : (int)v;
 }
 
+/* Under plain srun nobody has made the job's directory yet. It is the user's alone,
+ * for snrun, later in the job, takes no other. */
+static int make_dirs(char *path)
+{
+	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		int failed;
+
+		*slash = '\0';
+		failed = mkdir(path, 0700) && errno != EEXIST && access(path, F_OK);
+		*slash = '/';
+		if (failed)
+			return -1;
+	}
+	return mkdir(path, 0755) && errno != EEXIST ? -1 : 0;
+}
+
 static char *path_of(const char *dir, int rank)
 {
 	const char *job = getenv("SUPERNODE_JOB_DIR"), *want = getenv("SUPERNODE_RECORDS");
@@ -58,7 +74,8 @@ static char *path_of(const char *dir, int rank)
 		snprintf(path, size, "%s/records/rank-%d.jsonl", job, rank);
 	slash = strrchr(path, '/');
 	*slash = '\0';
-	if (mkdir(path, 0755) && errno != EEXIST) {
+	if (mkdir(path, 0755) && errno != EEXIST &&
+	    (dir || errno != ENOENT || make_dirs(path))) {
 		free(path);
 		return NULL;
 	}

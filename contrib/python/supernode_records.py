@@ -63,6 +63,17 @@ def ranks_text(members):
     return ",".join(out)
 
 
+def _make_job_dir(path):
+    """Under plain srun nobody has made it yet. It is the user's alone, for snrun,
+    later in the job, takes no other."""
+    if path and not os.path.isdir(path):
+        _make_job_dir(os.path.dirname(path))
+        try:
+            os.mkdir(path, 0o700)
+        except FileExistsError:
+            pass
+
+
 class Recorder:
     """One rank's file. Without a directory to write to it does nothing."""
 
@@ -78,11 +89,14 @@ class Recorder:
         self._lock = threading.RLock()
         self._limit = max(_number("SNRECORD_BYTES") or _BYTES, 4096)
         job = os.environ.get("SUPERNODE_JOB_DIR")
-        if directory is None:
+        own = directory is None
+        if own:
             if not job or os.environ.get("SUPERNODE_RECORDS") == "no":
                 return
             directory = os.path.join(job, "records")
         try:
+            if own:
+                _make_job_dir(job)
             os.makedirs(directory, exist_ok=True)
             self.path = os.path.join(directory, "rank-%d.jsonl" % self.rank)
             self._open(self.path, os.O_CREAT)

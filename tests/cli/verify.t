@@ -169,6 +169,10 @@ run groups verify pyjob --parallel tp=2,dp=2 --stall 0
 ok "four Python ranks agree" || show
 grep -q '"comm":"group_1","kind":"tp","members":"0,1","index":1' pyjob/records/rank-1.jsonl
 ok "a group's kind is known from groups.json" || sed 's/^/# /' pyjob/records/rank-1.jsonl
+mode=$(umask 002 && SUPERNODE_JOB_DIR=$dir/new/7 RANK=0 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$SN_SRCDIR/contrib/python \
+	python3 -c 'import supernode_records as s; assert s.Recorder().path' && stat -c %a new/7)
+[ "$mode" = 700 ] && [ -s new/7/records/rank-0.jsonl ]
+ok "a job's directory that is not there yet is made, for the user alone"
 four bytes
 first "a size that differs in Python" 'group_0, all_reduce 1: rank 3 (n3) has 36 bytes, ranks 0, 1 and 2 have 32 bytes' pyjob
 SNRECORD_BYTES=4096

@@ -281,6 +281,29 @@ static void test_nothing_to_do(void **state)
 	snrecord_close(NULL);
 }
 
+/* Under plain srun; snrun, later in the job, takes no directory that others may write
+ * to. */
+static void test_no_job_dir(void **state)
+{
+	mode_t mask = umask(002);
+	struct snrecord *r;
+	char path[128];
+	struct stat st;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/a/7", dir);
+	setenv("SUPERNODE_JOB_DIR", path, 1);
+	r = snrecord_open(NULL, 0, 1);
+	unsetenv("SUPERNODE_JOB_DIR");
+	umask(mask);
+	assert_non_null(r);
+	snrecord_close(r);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0700);
+	strcat(path, "/records/rank-0.jsonl");
+	assert_int_equal(stat(path, &st), 0);
+}
+
 static void test_symlink(void **state)
 {
 	char path[128];
@@ -344,7 +367,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_lines), T(test_bad_lines), T(test_library),
 		T(test_rotation), T(test_tail), T(test_tail_restart), T(test_killed),
-		T(test_nothing_to_do), T(test_symlink), T(test_full),
+		T(test_nothing_to_do), T(test_no_job_dir), T(test_symlink), T(test_full),
 		T(test_cost),
 	};
 
