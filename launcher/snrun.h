@@ -4,8 +4,8 @@
  *
  * snrun.c: the command line. setup.c: the job, its plan, its directory.
  * relaunch.c: one generation after the other. step.c: one srun and what happens
- * while it runs; stepgone.c: until it is gone. watch.c: which nodes the job still has. learn.c: timeouts from records. distribute.c: the files
- * on every node.
+ * while it runs; stepgone.c: until it is gone. watch.c: which nodes the job still
+ * has. learn.c: timeouts from records. distribute.c: the files on every node.
  */
 #ifndef SN_LAUNCHER_SNRUN_H
 #define SN_LAUNCHER_SNRUN_H
