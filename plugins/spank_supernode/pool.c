@@ -202,15 +202,21 @@ void pool_prepare(spank_t sp)
 		return;
 	spank_unsetenv(sp, "SUPERNODE_POOL_DIR");
 	spank_unsetenv(sp, "SUPERNODE_POOL_BYTES");
-	if (sn_site_policy(&policy, &why) ||
-	    policy.pool_provider == SN_POOL_PROVIDER_NONE ||
-	    step == SLURM_EXTERN_CONT || !may_have_region(job, node))
-		return; /* most jobs */
-	rc = find_region(job, uid, node, &region, NULL);
-	if (rc && rc != -EPERM && !options_has_pool())
+	if (step == SLURM_EXTERN_CONT)
 		return;
-	if (rc)
-		rc = make_region(job, uid, node, &region, &why);
+	rc = sn_site_policy(&policy, &why);
+	if (!rc && (policy.pool_provider == SN_POOL_PROVIDER_NONE ||
+		    !may_have_region(job, node)))
+		return; /* most jobs */
+	if (!rc) {
+		rc = find_region(job, uid, node, &region, NULL);
+		if (rc && rc != -EPERM && !options_has_pool())
+			return;
+		if (rc)
+			rc = make_region(job, uid, node, &region, &why);
+	} else if (!options_has_pool()) {
+		return;
+	}
 	if (!rc)
 		tell_tasks(sp, &region);
 	else if (rc != -ENODATA)

@@ -171,6 +171,14 @@ if [ "$CL_MODE" = netns ]; then
 	like "is told why it does not run" "$(out "$id")" 'no region on n004.*symbolic link'
 	inside n004 rm "$POOL/n004"
 fi
+# The lines that follow are for the nodes; slurmctld keeps what it has.
+policy="$CL_DIR/etc/supernode.conf"
+cp "$policy" "$WORK/policy"
+echo PoolProvider=tmpf >>"$policy"
+id=$(submit -w n001 --parallel=tp=8 --pool=16M "$WORK/pub/peep" /)
+ok "a job where supernode.conf is damaged" await "$id" FAILED
+like "is told why it has no region" "$(out "$id")" 'no region on n001.*supernode\.conf.*tmpf'
+cp "$WORK/policy" "$policy"
 job program <<'END'
 case "$1" in
 destroy) exit 0 ;;
@@ -178,9 +186,6 @@ destroy) exit 0 ;;
 esac
 END
 chown root:root "$WORK/pub/program"
-# The lines that follow are for the nodes; slurmctld keeps what it has.
-policy="$CL_DIR/etc/supernode.conf"
-cp "$policy" "$WORK/policy"
 echo "PoolProvider=program PoolProgram=$WORK/program PoolTimeout=2" >>"$policy"
 cp "$WORK/pub/program" "$WORK/program"
 id=$(submit -w n001 --parallel=tp=8 --pool=16M "$WORK/pub/peep" /)
