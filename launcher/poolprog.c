@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +59,16 @@ static int get_count(struct json_object *root, const char *key, const char *who,
 	return 0;
 }
 
+/* "/a/../b" or "/a/.." */
+static bool climbs(const char *path)
+{
+	const char *at = path;
+
+	while ((at = strstr(at, "/..")) && at[3] && at[3] != '/')
+		at += 3;
+	return at;
+}
+
 int sn_poolprog_parse_place(const char *text, size_t len, const char *who,
 			    struct sn_poolprog_place *ret, struct sn_err *err)
 {
@@ -79,7 +90,7 @@ int sn_poolprog_parse_place(const char *text, size_t len, const char *who,
 		goto out;
 	}
 	path = json_object_get_string(dir);
-	if (path[0] != '/' || strstr(path, "/../") ||
+	if (path[0] != '/' || climbs(path) ||
 	    strlen(path) >= sizeof(ret->dir) ||
 	    strlen(path) != (size_t)json_object_get_string_len(dir)) {
 		rc = sn_err_set(err, -EINVAL,

@@ -39,6 +39,8 @@ static void places(void **state)
 	assert_int_equal(p.bytes, 4096);
 	assert_int_equal(place("{\"dir\": \"a\", \"bytes\": 1}", &p), -EINVAL);
 	assert_int_equal(place("{\"dir\": \"/a/../b\", \"bytes\": 1}", &p), -EINVAL);
+	assert_int_equal(place("{\"dir\": \"/a/..\", \"bytes\": 1}", &p), -EINVAL);
+	assert_int_equal(place("{\"dir\": \"/a/..b\", \"bytes\": 1}", &p), 0);
 	assert_int_equal(place("{\"dir\": \"/a\\u0000b\", \"bytes\": 1}", &p), -EINVAL);
 	assert_int_equal(place("{\"dir\": \"/a\"}", &p), -EINVAL);
 	assert_int_equal(place("{\"dir\": \"/a\", \"bytes\": -1}", &p), -EINVAL);
