@@ -103,8 +103,9 @@ static bool find_me(struct ranks *ranks, uint32_t card)
 
 /*
  * Who shares the CPUs. Where Slurm keeps the job to CPUs of its own (by a cpuset,
- * or task/affinity's mask): the step's cards. Where it does not, all cards of the node, so that the ranks
- * of two jobs do not meet. Without a card of one's own: the tasks.
+ * or task/affinity's mask): the step's cards. Where it does not, all cards of the
+ * node, so that the ranks of two jobs do not meet. Without a card of one's own:
+ * the tasks.
  */
 static void find_ranks(const struct taskbind *bind, bool confined,
 		       uint32_t local, uint32_t local_world, const char *cards,
@@ -135,7 +136,8 @@ static void find_near(const struct taskbind *bind, struct ranks *ranks)
 	char pci[SN_PCI_MAX];
 	uint32_t i;
 
-	for (i = 0; i < ranks->n; i++) {
+	/* More tasks than that are refused by sn_bind_decide(). */
+	for (i = 0; i < ranks->n && i < SN_BIND_RANKS_MAX; i++) {
 		ranks->near[i] = NULL;
 		if (ranks->card[i] == UINT32_MAX)
 			continue;
