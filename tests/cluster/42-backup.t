@@ -74,6 +74,9 @@ step=0
 all_is_well() # WHEN
 {
 	step=$((step + 1))
+	# Until a node has registered anew, Slurm starts no step there and may then
+	# let srun wait for minutes.
+	ok "$1: the nodes are there" cluster_ready
 	is "$1: the job runs, on its cards" "$(state_of "$run") $(cards_of "$run")" "RUNNING $cards"
 	is "$1: the other waits" "$(state_of "$wait")" PENDING
 	next_step "$run" "$step" >/dev/null

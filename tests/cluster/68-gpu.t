@@ -7,6 +7,8 @@ CL_NODES=4 CL_PER=2 CL_PODS=1 CL_UNIT=0 CL_CARDS=4 CL_GRES=gpu
 start_cluster
 echo 'SupernodeName=sn[1-2] Nodes=n[001-004] NodesPerSupernode=2 Shape=torus' >"$CL_DIR/etc/topology.conf"
 ok "with a topology that has a Shape" scontrol reconfigure
+until_true 20 ctld_answers
+ok "and all nodes" cluster_ready
 printf 'CardGres=gpu\nCollectiveHints=yes SocketIfName=eth0 NcclTopoFile=/etc/nccl.xml\nCardPci="0000:81:00.0"\n' >"$CL_DIR/etc/supernode.conf"
 
 cat >env.sh <<'END2'
