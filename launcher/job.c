@@ -14,36 +14,8 @@
 #include "snctl/confpath.h"
 #include "snctl/gresidx.h"
 #include "snctl/readfile.h"
+#include "snctl/slurmconnect.h"
 #include "topology/jobcomment.h"
-
-/* slurm_init() ends the process where there is no configuration. */
-static bool starting;
-
-static void exit_as_bad_input(void)
-{
-	if (starting)
-		_exit(2);
-}
-
-static int connect_slurm(struct sn_err *err)
-{
-	static bool done;
-	const char *conf = getenv("SLURM_CONF");
-
-	if (done)
-		return 0;
-	/* Slurm would wait for it to appear. */
-	if (conf && *conf && access(conf, R_OK))
-		return sn_err_set(err, -errno, "SLURM_CONF=%s: %s", conf,
-				  strerror(errno));
-	if (atexit(exit_as_bad_input))
-		return sn_err_set(err, -ENOMEM, "no memory");
-	starting = true;
-	slurm_init(NULL);
-	starting = false;
-	done = true;
-	return 0;
-}
 
 static int load_files(struct sn_job *job, struct sn_err *err)
 {
@@ -164,7 +136,7 @@ int sn_job_load(uint32_t id, struct sn_job *ret, struct sn_err *err)
 	struct sn_names names = { NULL, 0, 0 };
 	job_info_msg_t *jobs = NULL;
 	struct sn_job job = { .id = id };
-	int rc = connect_slurm(err);
+	int rc = slurmconnect(err);
 
 	if (!rc)
 		rc = load_files(&job, err);

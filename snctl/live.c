@@ -15,40 +15,11 @@
 #include "snctl/live.h"
 #include "snctl/picture.h"
 #include "snctl/readfile.h"
+#include "snctl/slurmconnect.h"
 #include "topology/hostlist.h"
 #include "topology/jobcomment.h"
 #include "topology/poolshare.h"
 #include "topology/text.h"
-
-/* slurm_init() ends the process where there is no configuration, with status
- * 1, which here means "no". */
-static bool starting;
-
-static void exit_as_bad_input(void)
-{
-	if (starting)
-		_exit(2);
-}
-
-static int connect_slurm(struct sn_err *err)
-{
-	static bool done;
-	const char *conf = getenv("SLURM_CONF");
-
-	if (done)
-		return 0;
-	/* Slurm would wait for it to appear. */
-	if (conf && *conf && access(conf, R_OK))
-		return sn_err_set(err, -errno, "SLURM_CONF=%s: %s", conf,
-				  strerror(errno));
-	if (atexit(exit_as_bad_input))
-		return sn_err_set(err, -ENOMEM, "no memory");
-	starting = true;
-	slurm_init(NULL);
-	starting = false;
-	done = true;
-	return 0;
-}
 
 static int slurm_error(const char *what, struct sn_err *err)
 {
@@ -313,7 +284,7 @@ int live_load(const char *config, struct live *ret, struct sn_err *err)
 	int rc;
 
 	memset(ret, 0, sizeof(*ret));
-	rc = connect_slurm(err);
+	rc = slurmconnect(err);
 	if (!rc)
 		rc = load_files(config, ret, err);
 	if (!rc)

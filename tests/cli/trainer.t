@@ -94,8 +94,14 @@ start 0 --steps 100 --step-ms 20 --checkpoint-every 1 --state-dir "$dir/stopped"
 await stopped/steps 4
 stopped=$(pid 6)
 kill -STOP "$stopped"
-sleep 1.5
-run groups verify records-2 --stall 1
+# Until the records of all are a second old.
+tries=0
+while [ $tries -lt 200 ]; do
+	tries=$((tries + 1))
+	run groups verify records-2 --stall 1
+	[ "$status" = 1 ] && grep -q 'rank 6' out && break
+	sleep 0.05
+done
 [ "$status" = 1 ] && grep -q 'rank 6' out
 ok "those of a run that hangs name the rank that has stopped" || show
 # shellcheck disable=SC2086 # a list
