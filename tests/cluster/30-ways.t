@@ -92,8 +92,9 @@ sed -i '$a LaunchParameters=use_interactive_step' "$CL_DIR/etc/slurm.conf"
 ok "reconfigure" scontrol reconfigure
 # Also the slurmds start anew, and not all at once.
 ok "steps start again" until_true 60 srun -Q -N8 -n8 --immediate=20 true
-salloc -Q --parallel=$layout <shell.in >inter.txt 2>&1
-checked "srun in an interactive step" $layout inter.txt
+# That step is "srun --pty $SHELL", and what runs tests may have no SHELL.
+SHELL=$(command -v bash) salloc -Q --parallel=$layout <shell.in >inter.out 2>&1
+checked "srun in an interactive step" $layout inter.out
 
 # An srun in a job without --parallel asks for nothing of ours, nor does the
 # option inside an allocation.
