@@ -11,31 +11,12 @@
 
 #include <json-c/json.h>
 
+#include "launcher/extratext.h"
 #include "launcher/poolbook.h"
 #include "snctl/jsonread.h"
 
-#define WHO "the node's extra"
+#define WHO SN_EXTRA_WHO
 #define KEY "pool"
-
-/* NULL in *ret for an empty one. */
-static int parse(const char *extra, struct json_object **ret, struct sn_err *err)
-{
-	int rc;
-
-	*ret = NULL;
-	if (!extra || !extra[strspn(extra, " \t\r\n")])
-		return 0;
-	rc = snctl_json_parse(extra, strlen(extra), WHO, ret, err);
-	if (rc)
-		return rc;
-	if (json_object_is_type(*ret, json_type_object))
-		return 0;
-	sn_err_set(err, -EINVAL, WHO ": want a JSON object, and it is %s",
-		   snctl_json_kind(*ret));
-	json_object_put(*ret);
-	*ret = NULL;
-	return -EINVAL;
-}
 
 static int get_number(struct json_object *from, const char *name,
 		      const char *key, uint64_t max, uint64_t *ret,
@@ -95,7 +76,7 @@ int sn_poolbook_read(const char *extra, struct sn_poolbook_entry **ret,
 	/* Most nodes have none, and slurmctld looks often. */
 	if (!extra || !strstr(extra, "\"" KEY "\""))
 		return 0;
-	rc = parse(extra, &root, err);
+	rc = sn_extratext_parse(extra, &root, err);
 	if (rc || !root)
 		return rc;
 	if (!json_object_object_get_ex(root, KEY, &pool))
@@ -166,8 +147,7 @@ int sn_poolbook_write(const char *extra, const struct sn_poolbook_entry *entry,
 		      char **ret_extra, struct sn_err *err)
 {
 	struct json_object *root, *pool;
-	const char *text;
-	int rc = parse(extra, &root, err);
+	int rc = sn_extratext_parse(extra, &root, err);
 
 	if (rc)
 		return rc;
@@ -190,16 +170,8 @@ int sn_poolbook_write(const char *extra, const struct sn_poolbook_entry *entry,
 		if (!json_object_object_length(pool))
 			json_object_object_del(root, KEY);
 	}
-	text = rc ? NULL : json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text && strlen(text) >= SN_POOLBOOK_EXTRA_MAX)
-		rc = sn_err_set(err, -E2BIG,
-				WHO " would have %zu bytes, of %u allowed; delete a region first",
-				strlen(text), SN_POOLBOOK_EXTRA_MAX);
-	/* Slurm unsets the field for "", and JSON is what others expect. */
-	if (!rc && !json_object_object_length(root))
-		text = "";
-	if (!rc && (!text || !(*ret_extra = strdup(text))))
-		rc = sn_err_set(err, -ENOMEM, "no memory");
+	if (!rc)
+		rc = sn_extratext_print(root, "delete a region first", ret_extra, err);
 	json_object_put(root);
 	return rc;
 }

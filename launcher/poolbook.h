@@ -17,8 +17,6 @@
 #include "topology/err.h"
 #include "topology/jobspec.h"
 
-#define SN_POOLBOOK_EXTRA_MAX (16u << 10) /* of a node's extra, with all in it */
-
 struct sn_poolbook_entry {
 	char name[SN_NAME_MAX];
 	uint32_t uid;
