@@ -49,11 +49,17 @@ static int take_line(void *arg, const struct sn_conf_line *line,
 		{ "JobSubmitPlugins", &conf->job_submit },
 		{ "PlugStackConfig", &conf->plugstack },
 		{ "GresTypes", &conf->gres_types },
+		{ "SlurmUser", &conf->slurm_user },
+		{ "StateSaveLocation", &conf->state_save },
+		{ "AuthInfo", &conf->auth_info },
 	};
 	int rc = 0;
 
 	if (!strcasecmp(line->pair[0].key, "NodeName"))
 		return take_node(conf, line, err);
+	for (size_t i = 0; !rc && i < line->n; i++)
+		if (!strcasecmp(line->pair[i].key, "SlurmctldHost"))
+			rc = sn_names_add(&conf->ctld_hosts, line->pair[i].value);
 	for (size_t i = 0; !rc && i < line->n; i++)
 		for (size_t k = 0; !rc && k < sizeof(keys) / sizeof(*keys); k++)
 			if (!strcasecmp(line->pair[i].key, keys[k].key))
@@ -89,5 +95,9 @@ void snctl_slurmconf_done(struct snctl_slurmconf *conf)
 	free(conf->plugstack);
 	free(conf->gres_types);
 	free(conf->gres);
+	sn_names_done(&conf->ctld_hosts);
+	free(conf->slurm_user);
+	free(conf->state_save);
+	free(conf->auth_info);
 	memset(conf, 0, sizeof(*conf));
 }

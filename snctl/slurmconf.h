@@ -15,6 +15,10 @@ struct snctl_slurmconf {
 	char *job_submit;
 	char *plugstack; /* PlugStackConfig */
 	char *gres_types;
+	struct sn_names ctld_hosts; /* "NAME" or "NAME(ADDRESS)", the first first */
+	char *slurm_user;
+	char *state_save; /* StateSaveLocation */
+	char *auth_info;
 	char *gres; /* of the first NodeName line that has Gres= */
 };
 

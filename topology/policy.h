@@ -60,6 +60,15 @@ struct sn_policy {
 	uint32_t preflight_clock; /* ms, 0: not checked */
 	uint64_t preflight_memory; /* bytes */
 	uint32_t preflight_slow; /* times the median, 0: not checked */
+	char elasticd_hosts[SN_POLICY_TEXT_MAX]; /* "": slurm.conf's SlurmctldHosts */
+	uint32_t elasticd_port;
+	char elasticd_socket[SN_POLICY_TEXT_MAX]; /* "": none */
+	char elasticd_state_dir[SN_POLICY_TEXT_MAX]; /* "": below StateSaveLocation */
+	char elasticd_pid_file[SN_POLICY_TEXT_MAX];
+	char elasticd_log_file[SN_POLICY_TEXT_MAX]; /* "": syslog */
+	uint32_t elasticd_connections;
+	uint32_t history_days;
+	char operators[SN_POLICY_TEXT_MAX]; /* users, blanks or commas between */
 };
 
 /* In the order of RankTable's words. */

@@ -3,7 +3,7 @@
 # tests need. python3 whole, as python3-minimal has no json module. Proved in clean Debian 12 and 13 roots by tests/clean-root.
 
 SN_PACKAGES="autoconf automake libtool pkg-config gcc libc6-dev make
-	libmunge-dev munge libjson-c-dev libhwloc-dev libcmocka-dev
+	libmunge-dev munge libjson-c-dev libhwloc-dev libcmocka-dev libsqlite3-dev
 	iproute2 util-linux python3"
 
 packages_missing()
@@ -62,7 +62,7 @@ packages_by_command()
 	for word in autoconf automake libtoolize pkg-config gcc make munged ip unshare python3; do
 		command -v "$word" >/dev/null || lacks="$lacks $word"
 	done
-	for word in json-c munge; do
+	for word in json-c munge sqlite3; do
 		pkg-config --exists "$word" 2>/dev/null || lacks="$lacks $word.pc"
 	done
 	[ -z "$lacks" ] ||

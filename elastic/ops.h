@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ops.h - what snelasticd is asked, and what it answers.
+ *
+ * Every answer has "ok". With "ok": false there is "error", one sentence, and
+ * "code", one of refused, not-found, invalid, again, standby.
+ *
+ * health.report	what was measured or has failed; the sender decides what it
+ *			is worth (elastic/auth.h)
+ *	{"op": "health.report", "node": "n003",
+ *	 "samples": [{"card": 3, "metric": "step_time", "value": 1.2,
+ *		      "step": 17, "time": 1732900000.5}],
+ *	 "faults": [{"card": 3, "code": "…", "text": "…"}],
+ *	 "job": 123, "source": "probe|preflight|records|user"}
+ *	step, time, text, job and source may be left out; time is seconds since 1970
+ *	as the reporter's clock has it. → {"ok": true, "taken": 2, "hint": false,
+ *	"cards": {"3": "suspect"}}: the states of the cards named, after it.
+ * health.show		{"op": "health.show", "nodes": "n[001-008]"}; without nodes all
+ *			that are not healthy
+ * health.release	{"op": "health.release", "node": "n003", "cards": [3], "why": "…"}
+ *			back to work, whatever the engine thinks; operators
+ * health.probe		{"op": "health.probe", "node": "n003", "cards": [3]}: ask for a
+ *			probe of them; operators
+ * card.drain, card.resume	{"op": "card.drain", "node": "n003", "cards": [3],
+ *			"why": "…"}: as snctl card, for operators
+ * events		{"op": "events", "after": 0, "limit": 100, "kind": "health",
+ *			"node": "n003", "follow": false} → {"ok": true, "events":
+ *			[{"id": 1, "at": 1732900000.5, "kind": "health", "node": "n003",
+ *			"card": 3, "job": 0, "uid": 0, "text": "…"}]}. With "follow" the
+ *			answers go on as more happens.
+ * status		{"op": "status"} → who is in charge, since when, what waits
+ */
+#ifndef SN_ELASTIC_OPS_H
+#define SN_ELASTIC_OPS_H
+
+#define SN_OP_CODE_REFUSED "refused"
+#define SN_OP_CODE_NOT_FOUND "not-found"
+#define SN_OP_CODE_INVALID "invalid"
+#define SN_OP_CODE_AGAIN "again"
+#define SN_OP_CODE_STANDBY "standby"
+
+#endif
