@@ -223,10 +223,12 @@ bool taskenv_set(spank_t sp, const struct stepmap *map)
 	fill(map, &task);
 	right = !map->has_map || agrees(map, &task);
 	if (!right)
-		slurm_error("supernode: rank %u is not where the layout puts it, so %s; topology.conf here may differ from slurmctld's",
+		/* Where select does not order ranks, Slurm keeps the order that
+		 * the job was allocated with. */
+		slurm_error("supernode: rank %u is not where the layout puts it, so %s",
 			    task.rank, SN_SELECT_ORDERS_RANKS ?
-			    "MASTER_ADDR and GROUP_RANK are not set" :
-			    "it does not run");
+			    "MASTER_ADDR and GROUP_RANK are not set; topology.conf here may differ from slurmctld's" :
+			    "it does not run; topology.conf here may differ from slurmctld's, or has changed under the job: then start the step with snrun, or requeue the job");
 	if (right) {
 		task.has_group = map->has_group;
 		task.group = map->group;

@@ -104,7 +104,7 @@ clean_up()
 	if [ "$TAP_FAILED" -gt 0 ] || [ "${1:-0}" != 0 ]; then
 		rm -rf "$SN_BUILDDIR/tests/cluster/$TEST.logs"
 		mkdir -p "$SN_BUILDDIR/tests/cluster/$TEST.logs" &&
-			cp -r "$CL_DIR/log" "$CL_DIR/etc" "$WORK"/*.out "$SN_BUILDDIR/tests/cluster/$TEST.logs/" 2>/dev/null
+			cp -r "$CL_DIR/log" "$CL_DIR/etc" "$WORK"/*.out "$WORK"/*.step "$SN_BUILDDIR/tests/cluster/$TEST.logs/" 2>/dev/null
 		diag "logs are in $SN_BUILDDIR/tests/cluster/$TEST.logs"
 	else
 		rm -rf "$SN_BUILDDIR/tests/cluster/$TEST.logs"
