@@ -14,9 +14,8 @@
  * sn_place() asks for the first line without rounding, which for a pool of whole
  * bytes is the same question.
  *
- * A rank is a card that the job holds; world is the layout's. With spares the
- * cards held are more than that: each spare node has the share that a node with
- * as many ranks has, since it may come to run them.
+ * world is the layout's. Which cards of a job run ranks, and so what it holds when
+ * it has spares, is poolleft.h's to say.
  */
 #ifndef SN_TOPOLOGY_POOLSHARE_H
 #define SN_TOPOLOGY_POOLSHARE_H
