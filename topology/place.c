@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * place.c - the placement engine's front: checks a request and runs a pass
- * without late nodes, then, if need be, one with them.
+ * without late and degraded nodes, then, if need be, some with them.
  */
 #include "config.h"
 
@@ -58,10 +58,10 @@ static int check_request(const struct sn_place_request *r, struct sn_err *err)
 }
 
 static int check_state(const struct sn_topo *topo,
-		       const struct sn_place_state *state, bool *ret_late,
+		       const struct sn_place_state *state, uint32_t *ret_flags,
 		       struct sn_err *err)
 {
-	*ret_late = false;
+	*ret_flags = 0;
 	for (uint32_t i = 0; i < topo->n_nodes; i++) {
 		const struct sn_place_node *node = &state->node[i];
 
@@ -71,9 +71,8 @@ static int check_state(const struct sn_topo *topo,
 					  topo->node[i].name,
 					  (unsigned long long)node->free,
 					  (unsigned long long)node->cards);
-		if (node->flags & SN_NODE_LATE &&
-		    !(node->flags & SN_NODE_ABSENT))
-			*ret_late = true;
+		if (!(node->flags & SN_NODE_ABSENT))
+			*ret_flags |= node->flags;
 	}
 	return 0;
 }
@@ -134,21 +133,24 @@ int sn_place(const struct sn_topo *topo, const struct sn_place_state *state,
 	     const struct sn_place_request *request, struct sn_placement *ret,
 	     struct sn_err *err)
 {
-	bool late;
+	uint32_t flags;
 	int rc;
 
 	*ret = (struct sn_placement){ 0 };
 	rc = check_request(request, err);
 	if (!rc)
-		rc = check_state(topo, state, &late, err);
+		rc = check_state(topo, state, &flags, err);
 	if (rc)
 		return rc;
-	for (int pass = 0; pass < (late ? 2 : 1); pass++) {
+	for (int pass = 0; pass < 4; pass++) {
 		struct pl p = {
 			.topo = topo, .state = state, .req = request,
-			.late = pass == 1,
+			.late = pass & 1, .degraded = pass & 2,
 		};
 
+		if ((p.late && !(flags & SN_NODE_LATE)) ||
+		    (p.degraded && !(flags & SN_NODE_DEGRADED)))
+			continue;
 		rc = run_bound(&p, ret, err);
 		if (rc != -ENOSPC)
 			break;

@@ -24,9 +24,16 @@
  * in 6. If it cannot be, all are tried alike in 1 to 4, and then, before 5, the
  * fewest late nodes used win.
  *
+ * Degraded nodes (SN_NODE_DEGRADED: of a supernode or unit whose links are
+ * degraded) are avoided in the same way, and more so, since a node is late for
+ * minutes and slow links last as long as the job. So the job is placed without
+ * either; else with late nodes; else with degraded and without late ones; else
+ * with both. Where degraded ones take part they are like all others in 1 to 4,
+ * and the fewest degraded nodes used win before the fewest late ones.
+ *
  * The words of 1, precisely:
- * - A node serves unless it is absent, held back, or, with whole_nodes, has a
- *   configured card that is not free. It holds min(free cards, max_ranks) /
+ * - A node serves unless it is absent, held back, kept idle, or, with whole_nodes,
+ *   has a configured card that is not free. It holds min(free cards, max_ranks) /
  *   node_block whole node blocks. A unit holds whole unit blocks; with
  *   unit_block over node_block a node in no unit is a unit of its own.
  * - Held back are, unless use_spare_nodes, the last SpareNodes nodes of each
@@ -34,11 +41,20 @@
  *   have cards, all free; all of them where there are fewer.
  * - Spares: if the most ranks the job runs on one node of a supernode is m,
  *   `spares` further nodes that serve, each with min(free, max_ranks) >= m.
- *   Which ones does not enter 2 to 6: the first in topology order, late last.
+ *   Which ones does not enter 2 to 6: the first in topology order, late ones
+ *   after the others, degraded ones after those, and both last.
  * - Pool, of each supernode used, with its a of A atoms, n nodes with ranks and
  *   c ranks: SN_POOL_TOTAL a·size/A (not rounded), _SUPERNODE size, _NODE
  *   n·size, _CARD c·size must be <= pool_free; bandwidth the same against
  *   bandwidth_free. SN_POOL_NAMED takes no size, and bandwidth as _TOTAL does.
+ * - Power, of each supernode used: keep_idle of its nodes must run no job, this
+ *   one's ranks and spares included. So of those that do not draw yet
+ *   (SN_NODE_DRAWS) only so many serve as may begin to: the required ones, then
+ *   those that hold most, then the first of equals, not late or degraded ones
+ *   first. What a supernode can host, and so 2 and 3, is as exact as without;
+ *   4 to 6 are the best among the nodes that serve. With unit_block over
+ *   node_block the units that hold most come first, and another choice of nodes
+ *   may host more.
  * - Each required node runs ranks (at least one node block).
  * - exact_nodes: exactly that many nodes run ranks.
  * - In 6, left are the free cards of all nodes but absent ones less the ranks.
@@ -85,7 +101,7 @@
  * are not changed. Time is near-linear in nodes, and all searches are bounded
  * by numbers of steps: a tenth of a second to half of one at a million cards,
  * about one at worst (ten thousand supernodes of one busy node of 64 cards, two
- * passes for late nodes).
+ * passes for late nodes; twice that with degraded ones beside them).
  */
 #ifndef SN_TOPOLOGY_PLACE_H
 #define SN_TOPOLOGY_PLACE_H
@@ -104,6 +120,8 @@
 #define SN_NODE_ABSENT (1u << 0) /* not offered: down, filtered, no such partition */
 #define SN_NODE_LATE (1u << 1) /* powered down or rebooting */
 #define SN_NODE_REQUIRED (1u << 2) /* the user's -w: must be in the answer */
+#define SN_NODE_DEGRADED (1u << 3) /* its supernode's or unit's links are */
+#define SN_NODE_DRAWS (1u << 4) /* runs a job already: draws its power; also if absent */
 
 struct sn_place_node {
 	uint64_t cards; /* every configured card, bit c = card c */
@@ -116,6 +134,7 @@ struct sn_place_node {
 struct sn_place_supernode {
 	uint64_t pool_free; /* bytes; UINT64_MAX: no limit */
 	uint64_t bandwidth_free; /* bytes/s of pool bandwidth; UINT64_MAX: no limit */
+	uint32_t keep_idle; /* nodes of it that must run no job (PowerLimit) */
 };
 
 struct sn_place_request {
@@ -139,6 +158,7 @@ struct sn_score {
 	uint32_t *fabrics; /* [n_levels], from the roots down */
 	uint32_t units; /* 0 where none are configured */
 	uint32_t nodes; /* with ranks; spares do not count */
+	uint32_t degraded; /* of those, the degraded ones */
 	uint64_t weight;
 	uint64_t left_in_supernodes, left_in_nodes;
 };

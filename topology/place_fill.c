@@ -238,17 +238,21 @@ static int by_node(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-static bool is_late(const struct pl *p, uint32_t node)
+/* Late ones come after the others, degraded ones after those. */
+static uint32_t turn_of(const struct pl *p, uint32_t node)
 {
-	return p->state->node[node].flags & SN_NODE_LATE;
+	uint32_t flags = p->state->node[node].flags;
+
+	return (flags & SN_NODE_DEGRADED ? 2 : 0) +
+	       (flags & SN_NODE_LATE ? 1 : 0);
 }
 
-static int by_late(const void *a, const void *b, void *p)
+static int by_turn(const void *a, const void *b, void *p)
 {
 	const struct sn_placed_spare *x = a, *y = b;
-	bool late = is_late(p, x->node);
+	uint32_t mine = turn_of(p, x->node), theirs = turn_of(p, y->node);
 
-	return late != is_late(p, y->node) ? (late ? 1 : -1) : by_node(a, b);
+	return mine != theirs ? (mine > theirs ? 1 : -1) : by_node(a, b);
 }
 
 static void add_spares(struct fill *f, uint32_t cards, struct sn_placement *ret)
@@ -263,7 +267,7 @@ static void add_spares(struct fill *f, uint32_t cards, struct sn_placement *ret)
 		    item[i].cap >= cards / f->p->req->node_block)
 			out[n++] = (struct sn_placed_spare){ item[i].node,
 							     cards };
-	qsort_r(out, n, sizeof(*out), by_late, f->p);
+	qsort_r(out, n, sizeof(*out), by_turn, f->p);
 	qsort(out, min32(n, want), sizeof(*out), by_node);
 	ret->n_spares += min32(n, want);
 }
@@ -330,6 +334,7 @@ static void count_nodes(const struct pl *p, struct sn_placement *ret,
 		uint32_t u = p->topo->node[n->node].unit;
 
 		score->weight += node->weight;
+		score->degraded += !!(node->flags & SN_NODE_DEGRADED);
 		score->left_in_nodes +=
 			(uint32_t)__builtin_popcountll(node->free) - n->ranks;
 		if (!p->topo->n_units)

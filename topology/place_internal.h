@@ -3,8 +3,10 @@
  * place_internal.h - what the parts of the placement engine share.
  *
  * The way of a request:
- *	place.c		checks it, runs a pass without and one with late nodes
+ *	place.c		checks it, runs passes without and with late and
+ *			degraded nodes
  *	place_prep.c	which nodes serve, what each holds, what using it costs
+ *	place_power.c	which of them stay idle
  *	place_caps.c	how many atoms each supernode can host
  *	place_local.c	inside one supernode: what hosting a atoms costs, and
  *			which nodes do it
@@ -22,8 +24,8 @@
  *	place_fill.c	how many ranks each chosen node runs, spares, the score
  *	place_reason.c	why it does not fit
  *
- * Points 4 to 6 are one number: units, nodes, late nodes, weight, left in
- * supernodes, left in nodes, each in its own bits, so that comparing numbers
+ * Points 4 to 6 are one number: units, nodes, degraded nodes, late nodes, weight,
+ * left in supernodes, left in nodes, each in its own bits, so that comparing numbers
  * compares lexicographically and adding them adds every part. Weights and free
  * cards enter less their minimum: the number of nodes is compared before them,
  * so a constant per node changes no comparison and saves bits.
@@ -39,6 +41,9 @@
 
 typedef unsigned __int128 pl_cost;
 #define PL_INF ((pl_cost)1 << 127)
+
+#define PL_HELD_SPARE 1 /* back, as SpareNodes */
+#define PL_HELD_IDLE 2 /* by the PowerLimit */
 
 /* One supernode's tables may take this much; else place_large.c serves it. */
 #define PL_LOCAL_BYTES (64u << 20)
@@ -98,18 +103,18 @@ struct pl {
 	const struct sn_topo *topo;
 	const struct sn_place_state *state;
 	const struct sn_place_request *req;
-	bool late; /* second pass */
+	bool late, degraded; /* such nodes take part in this pass */
 	uint32_t bound; /* exactly so many nodes are searched for; 0: any */
 	bool greedy; /* without tables: those for p->bound are too large */
 	uint32_t atoms; /* wanted */
 	uint32_t per_atom; /* node blocks of an atom */
 	uint32_t per_unit; /* node blocks of a unit block */
-	uint8_t *held; /* [n_nodes] held back as SpareNodes */
+	uint8_t *held; /* [n_nodes] PL_HELD_*: do not serve; 0: may */
 	struct pl_item *item; /* all of them; supernodes have slices */
 	struct pl_supernode *sn;
 	pl_cost unit_cost; /* 0 without units */
 	unsigned cost_bits; /* of the sum over all nodes */
-	unsigned shift_nodes, shift_late, shift_weight, shift_left;
+	unsigned shift_nodes, shift_degraded, shift_late, shift_weight, shift_left;
 	uint64_t weight_min, weight_div, free_min, left_min;
 	struct pl_profile **bucket;
 	uint32_t n_buckets;
@@ -151,6 +156,9 @@ bool pl_pool_fits(const struct pl *p, uint32_t s, uint32_t atoms);
 pl_cost pl_left_cost(const struct pl *p, uint32_t s);
 bool pl_usable(const struct pl *p, uint32_t node);
 uint32_t pl_blocks(const struct pl *p, uint32_t node);
+
+/* place_power.c: -ENOMEM */
+int pl_keep_idle(struct pl *p, uint32_t s);
 
 /* place_table.c: see there */
 struct pl_table {

@@ -32,7 +32,8 @@ bool pl_usable(const struct pl *p, uint32_t i)
 
 	if (node->flags & SN_NODE_ABSENT || p->held[i])
 		return false;
-	if (node->flags & SN_NODE_LATE && !p->late)
+	if ((node->flags & SN_NODE_LATE && !p->late) ||
+	    (node->flags & SN_NODE_DEGRADED && !p->degraded))
 		return false;
 	return !p->req->whole_nodes || node->free == node->cards;
 }
@@ -59,7 +60,7 @@ static void hold_spare_nodes(struct pl *p, uint32_t s)
 		if (node->flags & (SN_NODE_ABSENT | SN_NODE_LATE) ||
 		    !node->cards || node->free != node->cards)
 			continue;
-		p->held[i] = 1;
+		p->held[i] = PL_HELD_SPARE;
 		left--;
 	}
 }
@@ -194,6 +195,9 @@ static int find_items(struct pl *p, uint32_t *unit_first)
 		struct pl_supernode *sn = &p->sn[s];
 
 		hold_spare_nodes(p, s);
+		rc = pl_keep_idle(p, s);
+		if (rc)
+			return rc;
 		find_pool_limits(p, s);
 		sn->item = next;
 		for (uint32_t n = 0; n < t->n_nodes; n++) {
@@ -236,7 +240,8 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 /* Lay points 4 to 6 out in one number. */
 static void find_costs(struct pl *p)
 {
-	uint64_t n_items = 0, n_late = 0, weight = 0, left = 0, freest = 0;
+	uint64_t n_items = 0, n_late = 0, n_degraded = 0;
+	uint64_t weight = 0, left = 0, freest = 0;
 	unsigned weight_bits, left_bits, total, units_bits;
 	const struct pl_supernode *last = NULL;
 
@@ -259,6 +264,7 @@ static void find_costs(struct pl *p)
 			if (n < p->free_min)
 				p->free_min = n;
 			n_late += !!(node->flags & SN_NODE_LATE);
+			n_degraded += !!(node->flags & SN_NODE_DEGRADED);
 		}
 		n_items += sn->n_items;
 	}
@@ -284,7 +290,7 @@ static void find_costs(struct pl *p)
 	left_bits = bits_for(left);
 	units_bits = p->topo->n_units ? bits_for(n_items) : 0;
 	total = p->shift_left + left_bits + bits_for(n_late) +
-		bits_for(n_items) + units_bits;
+		bits_for(n_degraded) + bits_for(n_items) + units_bits;
 	/* Only weights of nonsense can need more than 127 bits; then the least
 	 * significant ones are not looked at. */
 	weight_bits = bits_for(weight);
@@ -296,7 +302,8 @@ static void find_costs(struct pl *p)
 	p->cost_bits = total + weight_bits;
 	p->shift_weight = p->shift_left + left_bits;
 	p->shift_late = p->shift_weight + weight_bits;
-	p->shift_nodes = p->shift_late + bits_for(n_late);
+	p->shift_degraded = p->shift_late + bits_for(n_late);
+	p->shift_nodes = p->shift_degraded + bits_for(n_degraded);
 	if (units_bits)
 		p->unit_cost = (pl_cost)1 << (p->shift_nodes + bits_for(n_items));
 	for (struct pl_item *it = p->item; it < p->item + n_items; it++) {
@@ -309,6 +316,8 @@ static void find_costs(struct pl *p)
 			   (n - p->free_min);
 		if (node->flags & SN_NODE_LATE)
 			it->cost += (pl_cost)1 << p->shift_late;
+		if (node->flags & SN_NODE_DEGRADED)
+			it->cost += (pl_cost)1 << p->shift_degraded;
 	}
 }
 

@@ -16,7 +16,7 @@
 struct tally {
 	uint64_t cards, free; /* of nodes that are not absent */
 	uint64_t room; /* atoms */
-	uint32_t absent, late, held, partly; /* nodes that do not serve */
+	uint32_t absent, late, degraded, held, idle, partly; /* nodes that do not serve */
 	uint64_t too_small; /* cards in nodes that hold no whole block more */
 	uint32_t pool_short, spares_short; /* supernodes that could hold more */
 	uint32_t richest; /* of pool_short, the one with the most pool free */
@@ -91,9 +91,11 @@ static void count_node(const struct pl *p, struct tally *t, uint32_t i)
 	if (node->flags & SN_NODE_ABSENT)
 		t->absent++;
 	else if (p->held[i])
-		t->held++;
+		(*(p->held[i] == PL_HELD_IDLE ? &t->idle : &t->held))++;
 	else if (node->flags & SN_NODE_LATE && !p->late)
 		t->late++;
+	else if (node->flags & SN_NODE_DEGRADED && !p->degraded)
+		t->degraded++;
 	else if (!pl_usable(p, i))
 		t->partly++;
 	else
@@ -181,6 +183,11 @@ static void say_obstacles(const struct pl *p, const struct tally *t,
 		    s_of(t->held));
 		sep = ", ";
 	}
+	if (t->idle) {
+		add(out, "%s%u node%s kept idle by the PowerLimit", sep,
+		    t->idle, s_of(t->idle));
+		sep = ", ";
+	}
 	if (t->absent) {
 		add(out, "%s%u node%s down or not offered", sep, t->absent,
 		    s_of(t->absent));
@@ -231,6 +238,10 @@ static bool say_required(const struct pl *p, struct text *out)
 		if (node->flags & SN_NODE_ABSENT)
 			add(out, "node %s is required, but it is down or not offered",
 			    name);
+		else if (p->held[i] == PL_HELD_IDLE)
+			add(out, "node %s is required, but the PowerLimit of %s keeps it idle",
+			    name,
+			    p->topo->supernode[p->topo->node[i].supernode].name);
 		else if (p->held[i])
 			add(out, "node %s is required, but it is held back as one of the SpareNodes of %s",
 			    name,

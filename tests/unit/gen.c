@@ -259,11 +259,25 @@ static void make_units(struct gen_case *c, struct gen_rng *rng, bool scatter)
 			topo->unit[topo->node[i].unit].n_nodes++;
 }
 
+/* All of a supernode's nodes, as where its links are degraded, or some, as where
+ * those of units are. */
+static void degrade(struct gen_case *c, struct gen_rng *rng, uint32_t s)
+{
+	const struct sn_topo_supernode *sn = &c->topo.supernode[s];
+	uint32_t i, percent = gen_chance(rng, 40) ? 100 :
+			      gen_chance(rng, 40) ? 40 : 0;
+
+	for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++)
+		if (gen_chance(rng, percent))
+			c->node[i].flags |= SN_NODE_DEGRADED;
+}
+
 static void make_state(struct gen_case *c, struct gen_rng *rng)
 {
 	uint32_t busy_node = gen_pick(rng, 4) * 25, busy_card = 0, i, k;
 	bool weights = gen_chance(rng, 50), limits = gen_chance(rng, 20);
 	bool late = gen_chance(rng, 25), absent = gen_chance(rng, 25);
+	bool degraded = gen_chance(rng, 25), power = gen_chance(rng, 20);
 	bool required = gen_chance(rng, 10), odd = gen_chance(rng, 15);
 
 	full_nodes(c);
@@ -290,7 +304,15 @@ static void make_state(struct gen_case *c, struct gen_rng *rng)
 			node->flags |= SN_NODE_LATE;
 		if (required && gen_chance(rng, 15))
 			node->flags |= SN_NODE_REQUIRED;
+		if (power && gen_chance(rng, node->free == node->cards ? 10 : 80))
+			node->flags |= SN_NODE_DRAWS;
 	}
+	for (i = 0; power && i < c->topo.n_supernodes; i++)
+		if (gen_chance(rng, 70))
+			c->supernode[i].keep_idle =
+				gen_pick(rng, c->topo.supernode[i].n_nodes + 1);
+	for (i = 0; degraded && i < c->topo.n_supernodes; i++)
+		degrade(c, rng, i);
 	if (gen_chance(rng, 30))
 		for (i = 0; i < c->topo.n_supernodes; i++)
 			/* topology.conf has no supernode of spares alone */

@@ -83,19 +83,24 @@ void gen_print(FILE *out, const struct gen_case *c)
 		fprintf(out, " ] weight %u", node->weight);
 		if (node->max_ranks != UINT32_MAX)
 			fprintf(out, " max_ranks %u", node->max_ranks);
-		fprintf(out, "%s%s%s\n",
+		fprintf(out, "%s%s%s%s%s\n",
 			node->flags & SN_NODE_ABSENT ? " ABSENT" : "",
 			node->flags & SN_NODE_LATE ? " LATE" : "",
-			node->flags & SN_NODE_REQUIRED ? " REQUIRED" : "");
+			node->flags & SN_NODE_REQUIRED ? " REQUIRED" : "",
+			node->flags & SN_NODE_DEGRADED ? " DEGRADED" : "",
+			node->flags & SN_NODE_DRAWS ? " DRAWS" : "");
 	}
 	for (i = 0; i < c->topo.n_supernodes; i++) {
 		if (c->supernode[i].pool_free == UINT64_MAX &&
-		    c->supernode[i].bandwidth_free == UINT64_MAX)
+		    c->supernode[i].bandwidth_free == UINT64_MAX &&
+		    !c->supernode[i].keep_idle)
 			continue;
 		fprintf(out, "%s:", c->topo.supernode[i].name);
 		print_limit(out, "pool_free", c->supernode[i].pool_free);
 		print_limit(out, "bandwidth_free",
 			    c->supernode[i].bandwidth_free);
+		if (c->supernode[i].keep_idle)
+			fprintf(out, " keep_idle %u", c->supernode[i].keep_idle);
 		fputc('\n', out);
 	}
 	fprintf(out, "request: world %u node_block %u unit_block %u atom %u "
@@ -234,6 +239,10 @@ static bool simplify_case(struct gen_case *c, uint32_t k)
 		for (i = 0; i < c->topo.n_supernodes; i++)
 			c->supernode[i].pool_free =
 				c->supernode[i].bandwidth_free = UINT64_MAX;
+		return true;
+	case 11:
+		for (i = 0; i < c->topo.n_supernodes; i++)
+			c->supernode[i].keep_idle = 0;
 		return true;
 	default:
 		return false;

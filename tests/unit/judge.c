@@ -70,34 +70,66 @@ static int check_slice(struct oracle *o, const struct sn_placement *p,
 	return 0;
 }
 
+/* Where not all may draw power, which spares is left open: as many as wanted,
+ * each of them able to stand in, and power for all. */
+static int check_powered_spares(struct oracle *o, const struct sn_placement *p,
+				uint32_t k, const uint32_t *ranks, uint32_t most,
+				uint32_t *next, uint32_t parts, char *why)
+{
+	const struct sn_placed_supernode *ps = &p->supernode[k];
+	uint32_t i, want = o->request->spares, begun = 0;
+
+	for (i = ps->first; i < ps->first + ps->n; i++)
+		begun += !(o->state->node[p->node[i].node].flags & SN_NODE_DRAWS);
+	for (; want; want--, ++*next) {
+		uint32_t node = *next < p->n_spares ? p->spare[*next].node : 0;
+
+		if (*next >= p->n_spares ||
+		    o->topo->node[node].supernode != ps->supernode ||
+		    (*next && node <= p->spare[*next - 1].node) ||
+		    ranks[node] || o->room[node] < most ||
+		    p->spare[*next].cards != most ||
+		    oracle_kind(&o->state->node[node]) & ~parts)
+			return object(why, "spare %u of the answer is none", *next);
+		begun += !(o->state->node[node].flags & SN_NODE_DRAWS);
+	}
+	if (begun > o->may_begin[ps->supernode])
+		return object(why, "%u nodes begin to draw power, %u may", begun,
+			      o->may_begin[ps->supernode]);
+	return 0;
+}
+
 /* The spares a supernode should have: the first nodes that could stand in for
- * its fullest one, late ones last. */
+ * its fullest one and are nothing but what `parts` says, the late ones after the
+ * others, then the degraded ones. */
 static int check_spares_of(struct oracle *o, const struct sn_placement *p,
 			   uint32_t k, const uint32_t *ranks, uint32_t *next,
-			   bool *ret_late, char *why)
+			   uint32_t parts, char *why)
 {
 	const struct sn_placed_supernode *ps = &p->supernode[k];
 	const struct sn_topo_supernode *sn = &o->topo->supernode[ps->supernode];
-	uint32_t i, most = 0, prompt = 0, n_prompt, n_late, want;
+	uint32_t i, kind, most = 0, has[4] = { 0 }, left[4], want;
 
 	for (i = ps->first; i < ps->first + ps->n; i++)
 		if (p->node[i].ranks > most)
 			most = p->node[i].ranks;
 	want = o->request->spares;
+	if (o->power)
+		return check_powered_spares(o, p, k, ranks, most, next, parts,
+					    why);
 	for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++)
-		if (!ranks[i] && o->room[i] >= most &&
-		    !(o->state->node[i].flags & SN_NODE_LATE))
-			prompt++;
-	n_prompt = prompt < want ? prompt : want;
-	n_late = want - n_prompt;
-	*ret_late = *ret_late || n_late;
+		if (!ranks[i] && o->room[i] >= most)
+			has[oracle_kind(&o->state->node[i])]++;
+	for (kind = 0; kind < 4; kind++) {
+		left[kind] = kind & ~parts ? 0 :
+			     has[kind] < want ? has[kind] : want;
+		want -= left[kind];
+	}
 	for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++) {
-		bool late = o->state->node[i].flags & SN_NODE_LATE;
-		uint32_t *left = late ? &n_late : &n_prompt;
-
-		if (ranks[i] || o->room[i] < most || !*left)
+		kind = oracle_kind(&o->state->node[i]);
+		if (ranks[i] || o->room[i] < most || !left[kind])
 			continue;
-		--*left;
+		left[kind]--;
 		if (*next >= p->n_spares || p->spare[*next].node != i)
 			return object(why, "spare %u of the answer should be %s",
 				      *next, o->topo->node[i].name);
@@ -114,8 +146,7 @@ int oracle_check_placement(struct oracle *o, const struct sn_placement *p,
 			   uint32_t *ret_ranks, char *why)
 {
 	struct oracle_key mine, theirs;
-	uint32_t i, k, used = 0, spares = 0, late = 0;
-	bool takes_late = false;
+	uint32_t i, k, used = 0, spares = 0, late = 0, parts = 0;
 
 	memset(ret_ranks, 0, o->topo->n_nodes * sizeof(*ret_ranks));
 	for (k = 0; k < p->n_supernodes; k++) {
@@ -128,27 +159,34 @@ int oracle_check_placement(struct oracle *o, const struct sn_placement *p,
 			      p->n_nodes - used);
 	if (!oracle_legal(o, ret_ranks, why))
 		return -1;
-	for (i = 0; i < p->n_nodes; i++)
-		if (o->state->node[p->node[i].node].flags & SN_NODE_LATE)
-			late++;
-	takes_late = late;
+	oracle_key(o, ret_ranks, &mine);
+	for (i = 0; i < p->n_nodes; i++) {
+		const struct sn_place_node *node =
+			&o->state->node[p->node[i].node];
+
+		late += !!(node->flags & SN_NODE_LATE);
+		parts |= oracle_kind(node);
+	}
+	for (i = 0; i < p->n_spares; i++)
+		if (p->spare[i].node < o->topo->n_nodes)
+			parts |= oracle_kind(&o->state->node[p->spare[i].node]);
 	for (k = 0; k < p->n_supernodes; k++)
-		if (check_spares_of(o, p, k, ret_ranks, &spares, &takes_late,
-				    why))
+		if (check_spares_of(o, p, k, ret_ranks, &spares,
+				    (uint32_t)mine.v[0], why))
 			return -1;
 	if (spares != p->n_spares)
 		return object(why, "%u spares, not %u", p->n_spares, spares);
 	if (p->score.n_levels != o->topo->fabric_levels)
 		return object(why, "score has %u fabric levels, not %u",
 			      p->score.n_levels, o->topo->fabric_levels);
-	oracle_key(o, ret_ranks, &mine);
-	oracle_key_of_score(&p->score, takes_late, late, &theirs);
+	oracle_key_of_score(&p->score, parts, late, &theirs);
 	for (i = 0; i < mine.n; i++)
 		if (mine.v[i] != theirs.v[i])
 			return object(why, "number %u of the score is %llu, it "
-				      "should be %llu (late, supernodes, %u "
-				      "fabric levels, units, nodes, late nodes, "
-				      "weight, left, left in nodes)", i,
+				      "should be %llu (late and degraded, "
+				      "supernodes, %u fabric levels, units, nodes, "
+				      "degraded ones, late ones, weight, left, "
+				      "left in nodes)", i,
 				      (unsigned long long)theirs.v[i],
 				      (unsigned long long)mine.v[i],
 				      o->topo->fabric_levels);

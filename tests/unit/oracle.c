@@ -63,6 +63,35 @@ static void hold_back(struct oracle *o)
 	}
 }
 
+static bool draws(const struct oracle *o, uint32_t i)
+{
+	return o->state->node[i].flags & SN_NODE_DRAWS;
+}
+
+/* "keep_idle of its nodes must run no job": those that draw already do not
+ * count. */
+static void find_power(struct oracle *o)
+{
+	uint32_t s, i;
+
+	for (s = 0; s < o->topo->n_supernodes; s++) {
+		const struct sn_topo_supernode *sn = &o->topo->supernode[s];
+		uint32_t keep = o->state->supernode ?
+				o->state->supernode[s].keep_idle : 0;
+		uint32_t still = 0, of_use = 0;
+
+		for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++) {
+			still += !draws(o, i);
+			of_use += !draws(o, i) && o->room[i];
+		}
+		o->may_begin[s] = still > keep ? still - keep : 0;
+		if (keep && of_use > o->may_begin[s])
+			o->power = true;
+		if (!keep)
+			o->may_begin[s] = sn->n_nodes;
+	}
+}
+
 /* Whether the nodes of some unit are not one run. */
 static bool units_take_turns(struct oracle *o)
 {
@@ -92,9 +121,10 @@ int oracle_init(struct oracle *o, const struct sn_topo *topo,
 	o->room = calloc(topo->n_nodes + 1, sizeof(*o->room));
 	o->free = calloc(topo->n_nodes + 1, sizeof(*o->free));
 	o->held = calloc(topo->n_nodes + 1, sizeof(*o->held));
+	o->may_begin = calloc(topo->n_supernodes + 1, sizeof(*o->may_begin));
 	o->unit_ranks = calloc(topo->n_units + 1, sizeof(*o->unit_ranks));
 	o->fabric_seen = calloc(topo->n_fabrics + 1, sizeof(*o->fabric_seen));
-	if (!o->cap || !o->room || !o->free || !o->held || !o->unit_ranks ||
+	if (!o->cap || !o->room || !o->free || !o->held || !o->may_begin || !o->unit_ranks ||
 	    !o->fabric_seen) {
 		oracle_done(o);
 		return -ENOMEM;
@@ -113,6 +143,7 @@ int oracle_init(struct oracle *o, const struct sn_topo *topo,
 							     node->max_ranks;
 		o->cap[i] = o->room[i] - o->room[i] % request->node_block;
 	}
+	find_power(o);
 	return 0;
 }
 
@@ -122,6 +153,7 @@ void oracle_done(struct oracle *o)
 	free(o->room);
 	free(o->free);
 	free(o->held);
+	free(o->may_begin);
 	free(o->unit_ranks);
 	free(o->fabric_seen);
 	memset(o, 0, sizeof(*o));
@@ -171,23 +203,36 @@ static bool units_whole(struct oracle *o, uint32_t first, uint32_t n,
 	return whole;
 }
 
-/* Spares of a supernode that runs most ranks on its fullest node: whether there
- * are enough, and how many of them have to be late nodes. */
-static bool spares_fit(const struct oracle *o, uint32_t first, uint32_t n,
-		       const uint32_t *ranks, uint32_t most, uint32_t *ret_late)
+uint32_t oracle_kind(const struct sn_place_node *node)
 {
-	uint32_t i, prompt = 0, late = 0, want = o->request->spares;
+	return (node->flags & SN_NODE_LATE ? ORACLE_LATE : 0) |
+	       (node->flags & SN_NODE_DEGRADED ? ORACLE_DEGRADED : 0);
+}
 
-	for (i = first; i < first + n; i++) {
-		if (ranks[i] || o->room[i] < most)
+/* Whether a supernode that runs most ranks on its fullest node has its spares
+ * among the nodes that are nothing but what `parts` says, and power for all. */
+static bool spares_fit(const struct oracle *o, uint32_t s,
+		       const uint32_t *ranks, uint32_t most, uint32_t parts)
+{
+	const struct sn_topo_supernode *sn = &o->topo->supernode[s];
+	uint32_t i, drawing = 0, fresh = 0, begun = 0;
+
+	for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++) {
+		if (ranks[i])
+			begun += !draws(o, i);
+		else if (o->room[i] < most ||
+			 oracle_kind(&o->state->node[i]) & ~parts)
 			continue;
-		if (o->state->node[i].flags & SN_NODE_LATE)
-			late++;
+		else if (draws(o, i))
+			drawing++;
 		else
-			prompt++;
+			fresh++;
 	}
-	*ret_late = want > prompt ? want - prompt : 0;
-	return *ret_late <= late;
+	if (begun > o->may_begin[s])
+		return false;
+	if (fresh > o->may_begin[s] - begun)
+		fresh = o->may_begin[s] - begun;
+	return drawing + fresh >= o->request->spares;
 }
 
 static bool supernode_legal(struct oracle *o, uint32_t s, const uint32_t *ranks,
@@ -195,7 +240,7 @@ static bool supernode_legal(struct oracle *o, uint32_t s, const uint32_t *ranks,
 {
 	const struct sn_topo_supernode *sn = &o->topo->supernode[s];
 	const struct sn_place_request *request = o->request;
-	uint32_t i, sum = 0, nodes = 0, most = 0, late;
+	uint32_t i, sum = 0, nodes = 0, most = 0;
 
 	for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++) {
 		if (ranks[i] > o->cap[i])
@@ -218,8 +263,9 @@ static bool supernode_legal(struct oracle *o, uint32_t s, const uint32_t *ranks,
 		return no(why, "%s splits an atom", sn->name);
 	if (!units_whole(o, sn->first_node, sn->n_nodes, ranks))
 		return no(why, "%s splits a unit block", sn->name);
-	if (!spares_fit(o, sn->first_node, sn->n_nodes, ranks, most, &late))
-		return no(why, "%s has too few spares", sn->name);
+	if (!spares_fit(o, s, ranks, most, ORACLE_LATE | ORACLE_DEGRADED))
+		return no(why, "%s has too few spares or too little power",
+			  sn->name);
 	if (o->state->supernode &&
 	    (!pool_fits(o, request->pool.per == SN_POOL_NAMED ? 0 :
 			request->pool.size, o->state->supernode[s].pool_free,
@@ -282,8 +328,8 @@ void oracle_key(struct oracle *o, const uint32_t *ranks, struct oracle_key *ret)
 {
 	const struct sn_topo *topo = o->topo;
 	uint64_t units = 0, nodes = 0, weight = 0, left_sn = 0, left_nodes = 0;
-	uint64_t late = 0, *fabrics = ret->v + 2;
-	uint32_t s, i, unit, most, late_spares;
+	uint64_t late = 0, degraded = 0, *fabrics = ret->v + 2;
+	uint32_t s, i, unit, most, parts, can = 0xf; /* bit p: with parts p */
 
 	memset(ret, 0, sizeof(*ret));
 	for (s = 0; s < topo->n_supernodes; s++) {
@@ -300,6 +346,11 @@ void oracle_key(struct oracle *o, const uint32_t *ranks, struct oracle_key *ret)
 			weight += o->state->node[i].weight;
 			left_nodes += o->free[i] - ranks[i];
 			late += !!(o->state->node[i].flags & SN_NODE_LATE);
+			degraded += !!(o->state->node[i].flags &
+				       SN_NODE_DEGRADED);
+			for (parts = 0; parts < 4; parts++)
+				if (oracle_kind(&o->state->node[i]) & ~parts)
+					can &= ~(1u << parts);
 			unit = topo->node[i].unit;
 			if (unit == SN_NONE || !o->unit_ranks[unit]++)
 				units++;
@@ -309,38 +360,39 @@ void oracle_key(struct oracle *o, const uint32_t *ranks, struct oracle_key *ret)
 		ret->v[1]++;
 		left_sn += left;
 		count_fabrics(o, s, fabrics);
-		late_spares = 0;
-		spares_fit(o, sn->first_node, sn->n_nodes, ranks, most,
-			   &late_spares);
-		if (late_spares)
-			ret->v[0] = 1;
+		for (parts = 0; parts < 4; parts++)
+			if (!spares_fit(o, s, ranks, most, parts))
+				can &= ~(1u << parts);
 	}
-	if (late)
-		ret->v[0] = 1;
+	/* Late nodes rather than degraded ones. */
+	while (!(can >> ret->v[0] & 1))
+		ret->v[0]++;
 	memset(o->unit_ranks, 0, topo->n_units * sizeof(*o->unit_ranks));
 	memset(o->fabric_seen, 0, topo->n_fabrics * sizeof(*o->fabric_seen));
 	ret->n_firm = ret->n = 2 + topo->fabric_levels;
 	ret->v[ret->n++] = topo->n_units ? units : 0;
 	ret->v[ret->n++] = nodes;
+	ret->v[ret->n++] = degraded;
 	ret->v[ret->n++] = late;
 	ret->v[ret->n++] = weight;
 	ret->v[ret->n++] = left_sn;
 	ret->v[ret->n++] = left_nodes;
 }
 
-void oracle_key_of_score(const struct sn_score *score, bool takes_late,
+void oracle_key_of_score(const struct sn_score *score, uint32_t parts,
 			 uint32_t late, struct oracle_key *ret)
 {
 	uint32_t i;
 
 	memset(ret, 0, sizeof(*ret));
-	ret->v[ret->n++] = takes_late;
+	ret->v[ret->n++] = parts;
 	ret->v[ret->n++] = score->supernodes;
 	for (i = 0; i < score->n_levels && i < ORACLE_LEVELS; i++)
 		ret->v[ret->n++] = score->fabrics[i];
 	ret->n_firm = ret->n;
 	ret->v[ret->n++] = score->units;
 	ret->v[ret->n++] = score->nodes;
+	ret->v[ret->n++] = score->degraded;
 	ret->v[ret->n++] = late;
 	ret->v[ret->n++] = score->weight;
 	ret->v[ret->n++] = score->left_in_supernodes;

@@ -25,11 +25,13 @@
 #define ORACLE_LEVELS 16
 #define ORACLE_WHY 512
 
-/* What is minimised, most important first: whether late nodes take part at
- * all, supernodes, fabrics by level, units, nodes, late nodes with ranks,
- * weight, left in supernodes, left in nodes. */
+/* What is minimised, most important first: who takes part (ORACLE_LATE and
+ * ORACLE_DEGRADED, spares too), supernodes, fabrics by level, units, nodes,
+ * degraded nodes with ranks, late ones, weight, left in supernodes, in nodes. */
+#define ORACLE_LATE 1u
+#define ORACLE_DEGRADED 2u
 struct oracle_key {
-	uint64_t v[ORACLE_LEVELS + 8];
+	uint64_t v[ORACLE_LEVELS + 9];
 	uint32_t n;
 	uint32_t n_firm; /* up to the fabrics: exact at every size */
 };
@@ -42,6 +44,9 @@ struct oracle {
 	uint32_t *room; /* [n_nodes] most ranks it could run as a spare */
 	uint32_t *free; /* [n_nodes] free cards that count as left */
 	bool *held; /* [n_nodes] SpareNodes */
+	uint32_t *may_begin; /* [n_supernodes] nodes that may begin to draw */
+	bool power; /* less than there are somewhere: then 4 to 7 are not exact,
+		     * and with unit blocks of more than a node, nothing is */
 	bool turns; /* units take turns in the nodes' order */
 	uint32_t *unit_ranks; /* [n_units] scratch, all 0 between calls */
 	bool *fabric_seen; /* [n_fabrics] scratch, all false between calls */
@@ -62,9 +67,11 @@ int oracle_key_cmp(const struct oracle_key *a, const struct oracle_key *b);
 /* Point 7 for equal keys: < 0 if a comes first, 0 if it does not say. */
 int oracle_first_cmp(const struct oracle *o, const uint32_t *a,
 		     const uint32_t *b);
-/* The same key from what the engine says, its late nodes being counted for
- * it: score does not hold them. */
-void oracle_key_of_score(const struct sn_score *score, bool takes_late,
+/* Which of late and degraded a node is. */
+uint32_t oracle_kind(const struct sn_place_node *node);
+/* The same key from what the engine says, who takes part and the late nodes
+ * being counted for it: score does not hold them. */
+void oracle_key_of_score(const struct sn_score *score, uint32_t parts,
 			 uint32_t late, struct oracle_key *ret);
 
 /* How many assignments oracle_search() would look at, at most. */

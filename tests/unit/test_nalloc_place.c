@@ -113,8 +113,10 @@ static int place(void *arg, struct sn_err *err)
 		};
 	}
 	for (i = 0; i < t->n_supernodes; i++) {
-		supernode[i].pool_free = job->pool_free;
-		supernode[i].bandwidth_free = UINT64_MAX;
+		supernode[i] = (struct sn_place_supernode){
+			.pool_free = job->pool_free,
+			.bandwidth_free = UINT64_MAX, .keep_idle = i % 2,
+		};
 	}
 	rc = sn_jobspec_parse(&text, 8, &spec, err);
 	if (rc)

@@ -28,7 +28,7 @@ static void answer(struct oracle *o, const uint32_t *ranks,
 		   const struct oracle_key *key, struct sn_placement *ret)
 {
 	const struct sn_topo *topo = o->topo;
-	uint32_t s, i, late, k = 2;
+	uint32_t s, i, kind, k = 2;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->exact = true;
@@ -61,10 +61,11 @@ static void answer(struct oracle *o, const uint32_t *ranks,
 		ps->atoms = sum / o->request->atom;
 		ps->n = ret->n_nodes - ps->first;
 		ret->n_supernodes++;
-		for (late = 0; late < 2; late++)
+		for (kind = 0; kind < 4; kind++)
 			for (i = sn->first_node; i < sn->first_node + sn->n_nodes; i++)
 				if (!ranks[i] && o->room[i] >= most && spares &&
-				    !(o->state->node[i].flags & SN_NODE_LATE) == !late) {
+				    oracle_kind(&o->state->node[i]) == kind &&
+				    !(kind & ~key->v[0])) {
 					taken[i] = true;
 					spares--;
 				}
@@ -79,6 +80,7 @@ static void answer(struct oracle *o, const uint32_t *ranks,
 	ret->score.n_levels = topo->fabric_levels;
 	ret->score.units = key->v[k++];
 	ret->score.nodes = key->v[k++];
+	ret->score.degraded = key->v[k++];
 	k++; /* late nodes are not in it */
 	ret->score.weight = key->v[k++];
 	ret->score.left_in_supernodes = key->v[k++];

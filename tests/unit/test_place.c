@@ -54,7 +54,7 @@ static void begin(struct world *w, const char *conf, uint32_t cards)
 	}
 	for (uint32_t s = 0; s < w->topo->n_supernodes; s++)
 		w->supernode[s] = (struct sn_place_supernode){ UINT64_MAX,
-							       UINT64_MAX };
+							       UINT64_MAX, 0 };
 	w->state = (struct sn_place_state){ w->node, w->supernode };
 }
 
