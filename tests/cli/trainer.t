@@ -15,8 +15,8 @@ start() {
 	shift
 	port=$("$TRAIN" --free-port)
 	[ -n "$JOBDIR" ] || set -- --parallel "${SPEC:-$spec}" "$@"
-	while [ $r -lt 16 ]; do
-		env ${JOBDIR:+SUPERNODE_JOB_DIR="$JOBDIR"} RANK=$r WORLD_SIZE=16 LOCAL_RANK=$r \
+	while [ $r -lt ${WORLD:-16} ]; do
+		env ${JOBDIR:+SUPERNODE_JOB_DIR="$JOBDIR"} RANK=$r WORLD_SIZE=${WORLD:-16} LOCAL_RANK=$r \
 			MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" TORCHELASTIC_RESTART_COUNT="$generation" \
 			"$TRAIN" --meet 30 "$@" >out.$r 2>err.$r &
 		pids="$pids $!" r=$((r + 1))
@@ -144,6 +144,40 @@ ok "SIGTERM: a checkpoint that is whole, and exit 143" || show
 train 1 --steps 20 --state-dir "$dir/term"
 [ "$codes" = 0 ] && [ "$state" = "$right" ]
 ok "and from there to the same end" || show
+
+# Other numbers of ranks on the way: the end tells the sequence.
+train 0 --steps 10 --state-dir "$dir/shrink"
+rm -f out.* err.*
+WORLD=8 SPEC=${spec%2}1
+train 1 --steps 20 --state-dir "$dir/shrink"
+case " $codes " in *" 2 "*) ;; *) false ;; esac && grep -q "is another run's" err
+ok "half the ranks do not go on by themselves" || show
+train 1 --steps 20 --elastic --state-dir "$dir/shrink"
+shrunk=$state
+[ "$codes" = 0 ] && [ -n "$state" ] && grep -q '^generation 1: 8 ranks take over from 16 after step 10$' out &&
+	grep -q ' steps 20 world 8 messages 1[0-9]* odd 0$' out
+ok "with --elastic they do" || show
+train 0 --steps 20 --elastic
+[ "$codes" = 0 ] && [ "$state" != "$shrunk" ] && [ "$shrunk" != "$right" ]
+ok "to another state than without the change" || show
+WORLD=16 SPEC=$spec
+start 0 --steps 20 --elastic --step-ms 40 --state-dir "$dir/cut"
+await cut/steps 12
+kill -KILL "$(pid 5)"
+reap
+rm -f out.* err.*
+WORLD=8 SPEC=${spec%2}1
+train 1 --steps 20 --elastic --state-dir "$dir/cut"
+[ "$codes" = 0 ] && grep -q '8 ranks take over from 16 after step 10$' out && [ "$state" = "$shrunk" ]
+ok "a killed run that goes on with half the ranks: the same state" || show
+WORLD=16 SPEC=$spec
+train 2 --steps 30 --elastic --state-dir "$dir/cut"
+grown=$state
+WORLD=16 SPEC=$spec
+train 2 --steps 30 --elastic --state-dir "$dir/shrink"
+[ "$codes" = 0 ] && [ "$state" = "$grown" ] && [ -n "$grown" ]
+ok "and grown again" || show
+SPEC='' WORLD=''
 
 # Groups from the job's directory.
 mkdir job

@@ -17,6 +17,7 @@
 
 #include "snctl/readfile.h"
 #include "tests/trainer/trainer.h"
+#include "topology/layout.h"
 
 #define PATH_SIZE 4096
 #define MARKER "complete"
@@ -175,15 +176,20 @@ int tr_checkpoint_mark(struct trainer *t, uint32_t step, struct sn_err *err)
 	return 0;
 }
 
-static int check_marker(const struct trainer *t, uint32_t step, bool *ret,
-			struct sn_err *err)
+/* *ret_world: 0 without a marker, else of how many ranks the checkpoint is;
+ * *ret_same: of this very layout. */
+static int check_marker(const struct trainer *t, uint32_t step,
+			uint32_t *ret_world, bool *ret_same, struct sn_err *err)
 {
 	char path[PATH_SIZE], want[256];
+	uint32_t got = 0, payload = 0;
+	uint64_t groups, seed = 0;
 	char *text;
 	size_t n, len;
 	int rc;
 
-	*ret = false;
+	*ret_world = 0;
+	*ret_same = false;
 	dir_of(t, step, path);
 	n = strlen(path);
 	snprintf(path + n, sizeof(path) - n, "/%s", MARKER);
@@ -193,8 +199,13 @@ static int check_marker(const struct trainer *t, uint32_t step, bool *ret,
 	if (rc)
 		return rc;
 	marker_text(t, step, want, sizeof(want));
-	*ret = !strcmp(text, want);
-	if (!*ret) {
+	if (sscanf(text, "step %" SCNu32 " world %" SCNu32 " groups %" SCNx64 " seed %" SCNu64 " payload %" SCNu32,
+		   &got, ret_world, &groups, &seed, &payload) != 5 ||
+	    *ret_world > SN_WORLD_MAX)
+		*ret_world = 0;
+	*ret_same = !strcmp(text, want);
+	if (!*ret_world || (!*ret_same && (!t->opt.elastic || got != step ||
+			    seed != t->opt.seed || payload != t->opt.payload))) {
 		text[strcspn(text, "\n")] = '\0';
 		want[strcspn(want, "\n")] = '\0';
 		rc = sn_err_set(err, -EINVAL, "%s is another run's: \"%s\", this one is \"%s\"; use another --state-dir", path, text, want);
@@ -206,8 +217,8 @@ static int check_marker(const struct trainer *t, uint32_t step, bool *ret,
 int tr_checkpoint_last(struct trainer *t, uint32_t *ret, struct sn_err *err)
 {
 	struct dirent *entry;
-	uint32_t step;
-	bool is;
+	uint32_t step, world;
+	bool same;
 	DIR *dir;
 	int rc = 0;
 
@@ -222,15 +233,20 @@ int tr_checkpoint_last(struct trainer *t, uint32_t *ret, struct sn_err *err)
 	while (!rc && (entry = readdir(dir))) {
 		if (!step_of(entry->d_name, &step) || step <= *ret)
 			continue;
-		rc = check_marker(t, step, &is, err);
-		if (!rc && is)
+		rc = check_marker(t, step, &world, &same, err);
+		if (!rc && world)
 			*ret = step;
 	}
 	closedir(dir);
 	return rc;
 }
 
-int tr_checkpoint_read(struct trainer *t, uint32_t step, struct sn_err *err)
+struct part {
+	uint64_t state, messages, odd;
+};
+
+static int read_part(const struct trainer *t, uint32_t step, uint32_t of,
+		     struct part *ret, struct sn_err *err)
 {
 	char path[PATH_SIZE];
 	uint32_t rank = 0, got = 0;
@@ -241,14 +257,61 @@ int tr_checkpoint_read(struct trainer *t, uint32_t step, struct sn_err *err)
 
 	dir_of(t, step, path);
 	n = strlen(path);
-	snprintf(path + n, sizeof(path) - n, "/rank-%u", t->self.rank);
+	snprintf(path + n, sizeof(path) - n, "/rank-%u", of);
 	rc = snctl_read_file(path, &text, &len, err);
 	if (rc)
 		return rc;
 	fields = sscanf(text, "rank %" SCNu32 " step %" SCNu32 " state %" SCNx64 " messages %" SCNu64 " odd %" SCNu64 " %3s",
-			&rank, &got, &t->state, &t->messages, &t->odd, end);
+			&rank, &got, &ret->state, &ret->messages, &ret->odd, end);
 	free(text);
-	if (fields != 6 || strcmp(end, "end") || rank != t->self.rank || got != step)
-		return sn_err_set(err, -EINVAL, "%s is not rank %u's checkpoint of step %u, although it is marked complete", path, t->self.rank, step);
+	if (fields != 6 || strcmp(end, "end") || rank != of || got != step)
+		return sn_err_set(err, -EINVAL, "%s is not rank %u's checkpoint of step %u, although it is marked complete", path, of, step);
+	return 0;
+}
+
+/*
+ * Another number of ranks: each begins with an integer that depends on those of
+ * all ranks before, and on its own new number. So the end state tells the whole
+ * sequence of sizes, with the step of each change.
+ */
+static int reshard(struct trainer *t, uint32_t step, uint32_t world,
+		   struct sn_err *err)
+{
+	struct part part;
+	uint64_t sum = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < world; i++) {
+		rc = read_part(t, step, i, &part, err);
+		if (rc)
+			break;
+		sum = tr_mix(sum ^ tr_mix(part.state + i));
+		if (!t->self.rank) {
+			t->messages += part.messages;
+			t->odd += part.odd;
+		}
+	}
+	t->state = tr_mix(sum ^ tr_mix(t->self.rank + 1));
+	return rc;
+}
+
+int tr_checkpoint_read(struct trainer *t, uint32_t step, struct sn_err *err)
+{
+	struct part part;
+	uint32_t world;
+	bool same;
+	int rc = check_marker(t, step, &world, &same, err);
+
+	if (rc)
+		return rc;
+	t->resume_world = world;
+	if (world && !same)
+		return reshard(t, step, world, err);
+	rc = read_part(t, step, t->self.rank, &part, err);
+	if (rc)
+		return rc;
+	t->state = part.state;
+	t->messages = part.messages;
+	t->odd = part.odd;
 	return 0;
 }

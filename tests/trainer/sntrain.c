@@ -44,13 +44,14 @@ static const char usage[] =
 "                        die: end by SIGKILL there, in generation 0 only\n"
 "  --meet S              wait so long for all ranks to come [60]\n"
 "  --grace S             after SIGTERM, for a last checkpoint [4]\n"
+"  --elastic             go on from a checkpoint of another layout, too\n"
 "  --verbose             say when each step ends; every rank says why it fails\n"
 "  --free-port           print a TCP port that is free here, and exit\n"
 "Exit: 0 done, 1 failed, 2 usage, 3 another rank is gone, 143 SIGTERM.\n";
 
 enum { O_STEPS = 1, O_EVERY, O_STATE, O_STEP_MS, O_PAYLOAD, O_SEED, O_PARALLEL,
        O_RECORDS,
-       O_SLOW, O_FAULT, O_MEET, O_GRACE, O_VERBOSE, O_PORT, O_HELP };
+       O_SLOW, O_FAULT, O_MEET, O_GRACE, O_ELASTIC, O_VERBOSE, O_PORT, O_HELP };
 
 static const struct option options[] = {
 	{ "steps", required_argument, NULL, O_STEPS },
@@ -65,6 +66,7 @@ static const struct option options[] = {
 	{ "fault", required_argument, NULL, O_FAULT },
 	{ "meet", required_argument, NULL, O_MEET },
 	{ "grace", required_argument, NULL, O_GRACE },
+	{ "elastic", no_argument, NULL, O_ELASTIC },
 	{ "verbose", no_argument, NULL, O_VERBOSE },
 	{ "free-port", no_argument, NULL, O_PORT },
 	{ "help", no_argument, NULL, O_HELP },
@@ -168,6 +170,7 @@ static int parse(int argc, char **argv, struct tr_options *opt,
 		case O_FAULT: rc = get_fault(optarg, opt, err); break;
 		case O_MEET: rc = get_uint(optarg, 86400, &opt->meet_s, err); break;
 		case O_GRACE: rc = get_uint(optarg, 86400, &opt->grace_s, err); break;
+		case O_ELASTIC: opt->elastic = true; break;
 		case O_VERBOSE: opt->verbose = true; break;
 		case O_PORT: exit(print_free_port());
 		case O_HELP: fputs(usage, stdout); exit(EXIT_DONE);
@@ -306,7 +309,10 @@ static int begin(struct trainer *t, struct sn_err *err)
 		rc = open_files(t, err);
 	if (!rc && t->opt.records)
 		rc = tr_record_open(t, err);
-	if (!rc && !t->self.rank && t->resume)
+	if (!rc && !t->self.rank && t->resume_world && t->resume_world != t->self.world)
+		printf("generation %u: %u ranks take over from %u after step %u\n", t->self.generation,
+		       t->self.world, t->resume_world, t->resume);
+	else if (!rc && !t->self.rank && t->resume)
 		printf("generation %u begins after step %u\n", t->self.generation, t->resume);
 	fflush(stdout);
 	return rc;

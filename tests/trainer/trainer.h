@@ -11,7 +11,9 @@
  * integers of all ranks within a few steps, and the hash over all of them at the
  * end is a judgement on the whole run: it depends on the layout, the seed, the
  * number of steps and the size of messages, and on nothing else, whichever nodes
- * ran it and however often it was interrupted.
+ * ran it and however often it was interrupted. With --elastic it may go on with
+ * another number of ranks; then it depends on the sequence of layouts and on the
+ * steps between which they changed, too.
  *
  * One process a rank, no threads; it waits in epoll and nowhere else once ranks
  * have met. Functions return 0 or -errno with a sentence; -EPIPE is a peer that
@@ -43,6 +45,7 @@ struct tr_options {
 	uint32_t slow_rank, slow_percent; /* percent more time; 0: none */
 	enum tr_fault fault;
 	uint32_t fault_step, fault_rank;
+	bool elastic; /* go on from checkpoints of other layouts */
 	bool verbose;
 };
 
@@ -131,6 +134,7 @@ struct trainer {
 	uint64_t state, messages, odd; /* odd: not what was expected */
 	uint32_t begun; /* step */
 	uint32_t resume; /* the checkpoint that all began with, 0: none */
+	uint32_t resume_world; /* how many ranks wrote it */
 	uint32_t present; /* rank 0: ranks that have said hello */
 	bool terminated; /* by SIGTERM */
 	uint64_t grace_end; /* ms, monotonic; valid if terminated */
