@@ -157,6 +157,24 @@ static void node_card_json(const struct snctl_answer *a, FILE *f, bool first,
 	fprintf(f, ",%u]", card);
 }
 
+/* The sentences that go with an answer; nothing where all is well. */
+static void warnings_json(const struct snctl_answer *a, FILE *f)
+{
+	char text[SNCTL_WARNING_MAX];
+
+	if (!snctl_answer_warning(a, text, sizeof(text)))
+		return;
+	fputs(", \"warnings\": [", f);
+	json_string(f, text);
+	fputs("]", f);
+}
+
+bool snctl_answer_warning(const struct snctl_answer *a, char *buf, size_t size)
+{
+	return sn_degraded_warning(&a->state->degraded, a->topo, &a->placement,
+				   buf, size) > 0;
+}
+
 void snctl_answer_json(const struct snctl_answer *a, FILE *f)
 {
 	const struct sn_placement *p = &a->placement;
@@ -187,8 +205,13 @@ void snctl_answer_json(const struct snctl_answer *a, FILE *f)
 	fprintf(f, "], \"score\": {\"supernodes\":%u,\"fabrics\":[", score->supernodes);
 	for (uint32_t i = 0; i < score->n_levels; i++)
 		fprintf(f, "%s%u", i ? "," : "", score->fabrics[i]);
-	fprintf(f, "],\"units\":%u,\"nodes\":%u,\"weight\":%llu,\"left_in_supernodes\":%llu,\"left_in_nodes\":%llu}}\n",
+	fprintf(f, "],\"units\":%u,\"nodes\":%u,\"weight\":%llu,\"left_in_supernodes\":%llu,\"left_in_nodes\":%llu",
 		score->units, score->nodes, (unsigned long long)score->weight,
 		(unsigned long long)score->left_in_supernodes,
 		(unsigned long long)score->left_in_nodes);
+	if (score->degraded)
+		fprintf(f, ",\"degraded\":%u", score->degraded);
+	fputs("}", f);
+	warnings_json(a, f);
+	fputs("}\n", f);
 }

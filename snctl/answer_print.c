@@ -135,6 +135,7 @@ static const char *plural(uint64_t n)
 static void print_score(const struct snctl_answer *a, FILE *f)
 {
 	const struct sn_score *s = &a->placement.score;
+	char text[SNCTL_WARNING_MAX];
 
 	fprintf(f, "%u supernode%s", s->supernodes, plural(s->supernodes));
 	for (uint32_t i = 0; i < s->n_levels; i++)
@@ -145,6 +146,8 @@ static void print_score(const struct snctl_answer *a, FILE *f)
 		s->nodes, plural(s->nodes), (unsigned long long)s->weight,
 		(unsigned long long)s->left_in_supernodes,
 		(unsigned long long)s->left_in_nodes);
+	if (snctl_answer_warning(a, text, sizeof(text)))
+		fprintf(f, "Warning: %s.\n", text);
 	if (!a->placement.exact)
 		fputs("The search was cut at its documented bound: supernodes and fabrics are the best, the rest near it.\n", f);
 }

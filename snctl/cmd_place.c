@@ -24,6 +24,24 @@ struct options {
 	bool json;
 };
 
+/* supernode.conf, as slurmctld has it; it goes on past a domain that is not. */
+static int add_policy(const struct options *o, const struct sn_topo *topo,
+		      struct snctl_state *state, struct sn_err *err)
+{
+	struct sn_policy policy;
+	int rc = snctl_read_policy(o->config, &policy, err);
+
+	if (rc)
+		return rc;
+	rc = snctl_state_policy(topo, &policy, state, err);
+	if (rc == -ENOENT) {
+		fprintf(stderr, "snctl place: warning: supernode.conf: %s, ignoring it\n",
+			err->text);
+		rc = 0;
+	}
+	return rc;
+}
+
 static int read_state(const struct options *o, struct sn_topo *topo,
 		      struct snctl_state *ret, struct sn_err *err)
 {
@@ -66,6 +84,8 @@ static int place(const struct options *o, struct sn_err *err)
 		rc = snctl_read_topology(o->config, &topo, err);
 	if (!rc)
 		rc = read_state(o, topo, &state, err);
+	if (!rc)
+		rc = add_policy(o, topo, &state, err);
 	if (!rc) {
 		answer.topo = topo;
 		answer.state = &state;
@@ -104,7 +124,8 @@ int cmd_place(int argc, char **argv)
 		.more = "The state file holds what differs from all free:\n"
 			"  {\"nodes\": {\"n[001-004]\": {\"free\": 4}, \"n005\": {\"free_cards\": [0,1],\n"
 			"   \"masked_cards\": [6], \"weight\": 10}, \"n006\": {\"down\": true}},\n"
-			"   \"pool_free\": {\"sn01\": \"20T\"}}\n"
+			"   \"pool_free\": {\"sn01\": \"20T\"}, \"degraded\": [\"sn03\", \"u007\"]}\n"
+			"Of a supernode.conf beside the topology.conf, DegradedDomains and NodePower count.\n"
 			"Exit status: 0 placed, 1 it does not fit, 2 bad input.",
 		.opts = opts,
 	};

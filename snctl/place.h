@@ -5,6 +5,8 @@
 #ifndef SNCTL_PLACE_H
 #define SNCTL_PLACE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -33,6 +35,11 @@ void snctl_answer_done(struct snctl_answer *answer);
 void snctl_answer_json(const struct snctl_answer *answer, FILE *f);
 int snctl_answer_print(const struct snctl_answer *answer, FILE *f,
 		       struct sn_err *err);
+
+/* What to warn of: degraded domains are used. */
+#define SNCTL_WARNING_MAX 1024
+bool snctl_answer_warning(const struct snctl_answer *answer, char *buf,
+			  size_t size);
 
 /* The lowest `n` of the cards in `mask`, or all of them. */
 uint64_t snctl_lowest_cards(uint64_t mask, uint32_t n);

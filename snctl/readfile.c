@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "snctl/confpath.h"
 #include "snctl/readfile.h"
 #include "topology/text.h"
 
@@ -103,5 +104,26 @@ int snctl_read_topology(const char *path, struct sn_topo **ret,
 		return rc;
 	rc = sn_topo_parse(text, len, path, snctl_read_include, (void *)path, ret, err);
 	free(text);
+	return rc;
+}
+
+int snctl_read_policy(const char *path, struct sn_policy *ret,
+		      struct sn_err *err)
+{
+	char *file = snctl_sibling(path, "supernode.conf"), *text;
+	size_t len;
+	int rc = 0;
+
+	sn_policy_init(ret);
+	if (!file)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	if (!access(file, F_OK)) {
+		rc = snctl_read_file(file, &text, &len, err);
+		if (!rc) {
+			rc = sn_policy_parse(text, len, file, ret, err);
+			free(text);
+		}
+	}
+	free(file);
 	return rc;
 }

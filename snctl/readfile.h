@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "topology/err.h"
+#include "topology/policy.h"
 #include "topology/topo.h"
 
 #define SNCTL_FILE_MAX (64u << 20)
@@ -25,5 +26,10 @@ int snctl_read_include(void *ctx, const char *path, const char *from,
 /* Parse the topology.conf at path. Owned by the caller (sn_topo_destroy). */
 int snctl_read_topology(const char *path, struct sn_topo **ret,
 			struct sn_err *err);
+
+/* The supernode.conf beside the topology.conf at path; where there is none,
+ * every key at its default. */
+int snctl_read_policy(const char *path, struct sn_policy *ret,
+		      struct sn_err *err);
 
 #endif

@@ -16,6 +16,7 @@
 #include "snctl/jsonread.h"
 #include "snctl/state.h"
 #include "topology/hostlist.h"
+#include "topology/power.h"
 #include "topology/text.h"
 
 struct reader {
@@ -28,7 +29,7 @@ struct reader {
 	struct sn_err *err;
 };
 
-static const char *const top_keys[] = { "nodes", "pool_free" };
+static const char *const top_keys[] = { "nodes", "pool_free", "degraded" };
 static const char *const node_keys[] = {
 	"free", "free_cards", "masked_cards", "weight", "down",
 };
@@ -37,10 +38,11 @@ int snctl_state_init(const struct sn_topo *topo, uint32_t cards,
 		     struct snctl_state *ret, struct sn_err *err)
 {
 	uint64_t all = cards >= 64 ? UINT64_MAX : (UINT64_C(1) << cards) - 1;
+	int rc = sn_degraded_init(topo, &ret->degraded, err);
 
 	ret->node = calloc(topo->n_nodes + 1, sizeof(*ret->node));
 	ret->supernode = calloc(topo->n_supernodes + 1, sizeof(*ret->supernode));
-	if (!ret->node || !ret->supernode) {
+	if (rc || !ret->node || !ret->supernode) {
 		snctl_state_done(ret);
 		return sn_err_set(err, -ENOMEM, "no memory for %u nodes",
 				  topo->n_nodes);
@@ -65,7 +67,24 @@ void snctl_state_done(struct snctl_state *state)
 {
 	free(state->node);
 	free(state->supernode);
+	sn_degraded_done(&state->degraded);
 	memset(state, 0, sizeof(*state));
+}
+
+int snctl_state_policy(const struct sn_topo *topo, const struct sn_policy *policy,
+		       struct snctl_state *state, struct sn_err *err)
+{
+	struct sn_power power = sn_power_of(policy->node_power,
+					    policy->idle_node_power);
+	int rc = 0;
+
+	sn_power_fill(&power, topo, state->supernode);
+	if (*policy->degraded)
+		rc = sn_degraded_add(&state->degraded, topo, policy->degraded,
+				     err);
+	sn_degraded_mark(&state->degraded, topo, state->node);
+	return rc ? sn_err_prefix(err, rc, "DegradedDomains=%.80s: ",
+				  policy->degraded) : 0;
 }
 
 static int expect(const struct reader *r, struct json_object *value,
@@ -187,6 +206,8 @@ static int read_entry(const struct reader *r, const char *path,
 		if (rc)
 			return rc;
 	}
+	if (node->cards & ~node->free & ~masked)
+		node->flags |= SN_NODE_DRAWS;
 	node->free &= ~masked;
 	if (node->flags & SN_NODE_ABSENT)
 		node->free = 0;
@@ -319,9 +340,33 @@ static int fill_pool(struct reader *r, const char *key, struct json_object *valu
 	return rc;
 }
 
+static int fill_degraded(struct reader *r, struct json_object *list)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < json_object_array_length(list); i++) {
+		struct json_object *item = json_object_array_get_idx(list, i);
+		const char *name;
+
+		rc = expect(r, item, json_type_string, "", "degraded",
+			    "an array of names of supernodes and units");
+		if (rc)
+			break;
+		name = json_object_get_string(item);
+		rc = sn_degraded_add(&r->state->degraded, r->topo, name, r->err);
+		if (rc)
+			rc = sn_err_prefix(r->err, rc == -ENOENT ? -EINVAL : rc,
+					   "%s: degraded: \"%.80s\": ", r->file,
+					   name);
+	}
+	if (!rc)
+		sn_degraded_mark(&r->state->degraded, r->topo, r->state->node);
+	return rc;
+}
+
 static int read_root(struct reader *r, struct json_object *root)
 {
-	struct json_object *nodes = NULL, *pools = NULL;
+	struct json_object *nodes = NULL, *pools = NULL, *degraded = NULL;
 	struct json_object_iter it;
 	bool *pool_named = NULL;
 	int rc;
@@ -335,11 +380,17 @@ static int read_root(struct reader *r, struct json_object *root)
 			nodes = it.val;
 		else if (!strcmp(it.key, "pool_free"))
 			pools = it.val;
+		else if (!strcmp(it.key, "degraded"))
+			degraded = it.val;
 		else
 			return unknown_key(r, "", it.key, top_keys,
 					   sizeof(top_keys) / sizeof(*top_keys),
-					   "nodes and pool_free");
-		rc = expect(r, it.val, json_type_object, "", it.key, "an object");
+					   "nodes, pool_free and degraded");
+		rc = it.val == degraded ?
+			expect(r, it.val, json_type_array, "", it.key,
+			       "an array of names of supernodes and units") :
+			expect(r, it.val, json_type_object, "", it.key,
+			       "an object");
 		if (rc)
 			return rc;
 	}
@@ -371,6 +422,8 @@ static int read_root(struct reader *r, struct json_object *root)
 				break;
 		}
 	}
+	if (degraded && !rc)
+		rc = fill_degraded(r, degraded);
 	free(pool_named);
 	free(r->named);
 	if (rc)

@@ -74,6 +74,38 @@ ok "the pool decides where it is short" || show
 no "no pool has so much" 'pool' \
 	place --config topology.conf --cards 8 --parallel tp=8 --pool 2T
 
+echo '{"degraded": ["sn1"]}' >state.json
+run place --config topology.conf --cards 8 --state state.json --parallel tp=8 --json
+[ "$status" -eq 0 ] && grep -q '"name":"sn2"' out && ! grep -q 'degraded\|warnings' out
+ok "a degraded supernode is avoided while a whole one fits" || show
+run place --config topology.conf --cards 8 --state state.json --parallel tp=8,dp=8,tp_within=node --json
+[ "$status" -eq 0 ] && grep -q '"degraded":4}, "warnings": \["supernode sn1 is used though its links are degraded: no whole ones had room"\]}$' out
+ok "and used with a warning where none does" || show
+run place --config topology.conf --cards 8 --state state.json --parallel tp=8,dp=8
+[ "$status" -eq 0 ] && grep -q '^Warning: supernode sn1 is used though' out
+ok "in words too" || show
+echo 'DegradedDomains=sn2,nosuch' >supernode.conf
+run place --config topology.conf --cards 8 --parallel tp=8,dp=5 --json
+[ "$status" -eq 0 ] && grep -q '"supernode sn2 is used' out && grep -q 'no supernode or unit nosuch' err
+ok "supernode.conf beside it may name them, and a slip there is told" || show
+cat >topology.conf <<'EOF'
+SupernodeName=sn1 Nodes=n[1-4] PowerLimit=20kW
+SupernodeName=sn2 Nodes=n[5-8]
+EOF
+echo 'NodePower=6000 IdleNodePower=500' >supernode.conf
+# 4 idle take 2 kW, each busy one 5.5 kW more: 3 of 4
+run place --config topology.conf --cards 8 --parallel tp=32 --json
+[ "$status" -eq 0 ] && grep -q '"name":"sn2"' out
+ok "PowerLimit is a limit on nodes" || show
+echo '{"nodes": {"n1": {"free": 4}, "n[5-8]": {"down": true}}}' >state.json
+run place --config topology.conf --cards 8 --state state.json --parallel tp=4,dp=5 --json
+[ "$status" -eq 0 ] && grep -q '"nodes":"n\[1-3\]"' out
+ok "a node that is busy already can be shared" || show
+no "what would draw too much is told" 'PowerLimit' \
+	place --config topology.conf --cards 8 --state state.json --parallel tp=4,dp=6
+rm supernode.conf
+small_cluster
+
 run place --config topology.conf --cards 64 --parallel tp=64 --json
 [ "$status" -eq 0 ] && grep -q '\["n1",63\]' out
 ok "64 cards a node" || show

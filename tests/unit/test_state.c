@@ -94,6 +94,32 @@ static void the_example_of_the_contract_means_what_it_says(void **unused)
 	sn_topo_destroy(topo);
 }
 
+static void degraded_domains_and_busy_nodes_are_marked(void **unused)
+{
+	struct sn_topo *topo = topology();
+	struct snctl_state state = good(topo,
+		"{\"nodes\": {\"n001\": {\"free\": 7}, \"n002\": {\"masked_cards\": [0]},"
+		" \"x1\": {}}, \"degraded\": [\"sn[2-3]\", \"x1\"]}", 8);
+	struct sn_policy policy;
+	struct sn_err err = { "" };
+
+	(void)unused;
+	assert_int_equal(node_of(topo, &state, "n001")->flags, SN_NODE_DRAWS);
+	assert_int_equal(node_of(topo, &state, "n002")->flags, 0);
+	assert_int_equal(node_of(topo, &state, "n005")->flags, SN_NODE_DEGRADED);
+	assert_int_equal(node_of(topo, &state, "m2")->flags, SN_NODE_DEGRADED);
+	assert_int_equal(node_of(topo, &state, "x1")->flags, SN_NODE_DEGRADED);
+	sn_policy_init(&policy);
+	assert_int_equal(snctl_state_policy(topo, &policy, &state, &err), 0);
+	assert_int_equal(node_of(topo, &state, "n003")->flags, 0);
+	strcpy(policy.degraded, "sn1");
+	assert_int_equal(snctl_state_policy(topo, &policy, &state, &err), 0);
+	assert_int_equal(node_of(topo, &state, "n003")->flags, SN_NODE_DEGRADED);
+	assert_int_equal(state.supernode[0].keep_idle, 0);
+	snctl_state_done(&state);
+	sn_topo_destroy(topo);
+}
+
 static void sixty_four_cards_are_a_whole_mask(void **unused)
 {
 	struct sn_topo *topo = topology();
@@ -189,6 +215,10 @@ static void bad_text_is_refused_with_its_place(void **unused)
 		{ "{\"pool_free\": {\"sn1\": \"1T\", \"sn[1-2]\": \"1T\"}}", "sn1 is named twice" },
 		{ "{\"pool_free\": {\"\": \"1T\"}}", "pool_free.\"\"" },
 		{ "{\"pool_free\": 3}", "pool_free must be an object" },
+		{ "{\"degraded\": {}}", "degraded must be an array" },
+		{ "{\"degraded\": [1]}", "a whole number" },
+		{ "{\"degraded\": [\"sn9\"]}", "no supernode or unit sn9" },
+		{ "{\"degraded\": [\"sn[1\"]}", "degraded: \"sn[1\"" },
 	};
 
 	(void)unused;
@@ -248,6 +278,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_empty_state_is_all_free),
 		cmocka_unit_test(the_example_of_the_contract_means_what_it_says),
+		cmocka_unit_test(degraded_domains_and_busy_nodes_are_marked),
 		cmocka_unit_test(sixty_four_cards_are_a_whole_mask),
 		cmocka_unit_test(a_node_in_no_supernode_is_loose_and_comes_last),
 		cmocka_unit_test(bad_text_is_refused_with_its_place),
