@@ -270,7 +270,7 @@ static int show_jobs(const struct live *live, struct table *t, struct sn_err *er
 
 static const char *const pool_head[] = {
 	"<supernode", ">size", ">jobs_hold", ">names_hold", ">free", ">jobs",
-	">names", ">bandwidth_free", NULL,
+	">names", ">bandwidth_free", ">there", NULL,
 };
 
 static void add_size(struct table *t, uint64_t bytes)
@@ -301,7 +301,7 @@ static int show_pool(const struct live *live, struct table *t, struct sn_err *er
 		for (uint32_t j = 0; j < live->n_jobs; j++) {
 			uint64_t bytes, bandwidth;
 
-			live_pool_use(live, &live->job[j], s, &bytes, &bandwidth);
+			live_pool_use(&live->job[j], s, &bytes, &bandwidth);
 			by_jobs += bytes;
 			n_jobs += bytes > 0;
 		}
@@ -322,6 +322,7 @@ static int show_pool(const struct live *live, struct table *t, struct sn_err *er
 			table_add(t, "-");
 		else
 			add_size(t, state[s].bandwidth_free);
+		add_size(t, live_pool_memory(live, s));
 	}
 	if (!rc)
 		pool_names_done(&names);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launcher/poolbook.h"
 #include "snctl/confpath.h"
 #include "snctl/gresidx.h"
 #include "snctl/live.h"
@@ -18,7 +17,6 @@
 #include "snctl/slurmconnect.h"
 #include "topology/hostlist.h"
 #include "topology/jobcomment.h"
-#include "topology/poolshare.h"
 #include "topology/text.h"
 
 static int slurm_error(const char *what, struct sn_err *err)
@@ -36,24 +34,6 @@ static int load_messages(struct live *live, struct sn_err *err)
 	if (slurm_load_jobs(0, &live->jobs, SHOW_ALL | SHOW_DETAIL))
 		return slurm_error("jobs", err);
 	return 0;
-}
-
-/* What regions with names hold of each supernode's pool. */
-static void take_named(const struct live *live, struct sn_place_supernode *sn)
-{
-	for (uint32_t n = 0; n < live->topo->n_nodes; n++) {
-		const node_info_t *info = live->node[n].info;
-		uint64_t *left = &sn[live->topo->node[n].supernode].pool_free;
-		struct sn_poolbook_entry *all;
-		size_t k, count;
-
-		/* A book that cannot be read holds nothing for slurmctld either. */
-		if (!info || sn_poolbook_read(info->extra, &all, &count, NULL))
-			continue;
-		for (k = 0; k < count; k++)
-			*left -= all[k].bytes < *left ? all[k].bytes : *left;
-		free(all);
-	}
 }
 
 static void free_conf(slurm_conf_t *conf)
@@ -272,6 +252,8 @@ static int read_jobs(struct live *live, struct sn_err *err)
 		rc = read_cards(live, job, err);
 		if (!rc && job->has_spec && job->spec.spares)
 			rc = live_find_spares(live, job, err);
+		if (!rc && job->has_spec)
+			rc = live_find_pool(live, job, err);
 		if (rc)
 			return rc;
 		job->symbol = picture_symbol(running++);
@@ -304,6 +286,8 @@ void live_done(struct live *live)
 		free(live->job[j].node);
 		free(live->job[j].node_cards);
 		free(live->job[j].spare);
+		free(live->job[j].pool);
+		sn_joblost_done(&live->job[j].lost);
 	}
 	free(live->job);
 	free(live->node);
@@ -379,28 +363,6 @@ bool live_request(const struct live *live, const struct live_job *job,
 	return true;
 }
 
-void live_pool_use(const struct live *live, const struct live_job *job,
-		   uint32_t s, uint64_t *ret_bytes, uint64_t *ret_bandwidth)
-{
-	const struct sn_pool *pool = &job->spec.pool;
-	uint32_t cards = 0, nodes = 0, world;
-
-	*ret_bytes = *ret_bandwidth = 0;
-	if (!job->has_spec || !job->running)
-		return;
-	world = job->spec.has_parallel ? job->spec.layout.world : job->cards;
-	for (uint32_t i = 0; i < job->n_nodes; i++) {
-		if (live->topo->node[job->node[i]].supernode != s)
-			continue;
-		nodes++;
-		cards += (uint32_t)__builtin_popcountll(job->node_cards[i]);
-	}
-	*ret_bytes = sn_poolshare_supernode(pool->per, pool->size, cards,
-					    nodes, world);
-	*ret_bandwidth = sn_poolshare_supernode(pool->per, pool->bandwidth,
-						cards, nodes, world);
-}
-
 int live_state(const struct live *live, struct sn_place_node **ret_node,
 	       struct sn_place_supernode **ret_supernode, struct sn_err *err)
 {
@@ -423,22 +385,7 @@ int live_state(const struct live *live, struct sn_place_node **ret_node,
 		node[n].flags = (from->up ? 0 : SN_NODE_ABSENT) |
 			(from->late ? SN_NODE_LATE : 0);
 	}
-	for (uint32_t s = 0; s < topo->n_supernodes; s++) {
-		sn[s].pool_free = topo->supernode[s].has_pool ?
-			topo->supernode[s].pool_memory : 0;
-		sn[s].bandwidth_free = topo->supernode[s].has_pool_bandwidth ?
-			topo->supernode[s].pool_bandwidth : UINT64_MAX;
-		for (uint32_t j = 0; j < live->n_jobs; j++) {
-			uint64_t bytes, bandwidth;
-
-			live_pool_use(live, &live->job[j], s, &bytes, &bandwidth);
-			sn[s].pool_free -= bytes < sn[s].pool_free ? bytes : sn[s].pool_free;
-			if (sn[s].bandwidth_free != UINT64_MAX)
-				sn[s].bandwidth_free -= bandwidth < sn[s].bandwidth_free ?
-					bandwidth : sn[s].bandwidth_free;
-		}
-	}
-	take_named(live, sn);
+	live_pools(live, NULL, sn);
 	*ret_node = node;
 	*ret_supernode = sn;
 	return 0;

@@ -13,9 +13,11 @@
 #include <slurm/slurm_errno.h>
 
 #include "topology/err.h"
+#include "topology/joblost.h"
 #include "topology/jobspec.h"
 #include "topology/place.h"
 #include "topology/policy.h"
+#include "topology/poolleft.h"
 #include "topology/topo.h"
 
 struct live_node {
@@ -27,6 +29,12 @@ struct live_node {
 	bool up; /* takes new work now or once it is powered up */
 	bool late; /* powered down or rebooting */
 	bool taken; /* by another part of the job that is looked at */
+};
+
+/* What a running job holds of one supernode's pool. */
+struct live_share {
+	uint32_t supernode;
+	struct sn_poolleft_share share;
 };
 
 /* A job that holds cards or wants some. */
@@ -41,6 +49,9 @@ struct live_job {
 	bool *spare; /* [n_nodes] no rank runs there; NULL: none is */
 	uint32_t n_nodes, n_spares;
 	uint32_t cards; /* of spares, too */
+	struct live_share *pool; /* [n_pool] supernodes that it is in */
+	uint32_t n_pool;
+	struct sn_joblost lost; /* nodes it began with and has no more */
 };
 
 struct live {
@@ -64,6 +75,9 @@ void live_done(struct live *live);
 /* Fill job->spare of a running job with spares; read_jobs() does. */
 int live_find_spares(const struct live *live, struct live_job *job,
 		     struct sn_err *err);
+/* Fill job->pool and job->lost of a running job; read_jobs() does. */
+int live_find_pool(const struct live *live, struct live_job *job,
+		   struct sn_err *err);
 
 /* What the engine would see for a job; *ret_node [topo->n_nodes] and
  * *ret_supernode [topo->n_supernodes] are owned by the caller (free). */
@@ -87,7 +101,13 @@ bool live_request(const struct live *live, const struct live_job *job,
 		  struct sn_place_request *ret);
 
 /* Pool memory and bandwidth that a running job takes from supernode s. */
-void live_pool_use(const struct live *live, const struct live_job *job,
-		   uint32_t s, uint64_t *ret_bytes, uint64_t *ret_bandwidth);
+void live_pool_use(const struct live_job *job, uint32_t s, uint64_t *ret_bytes,
+		   uint64_t *ret_bandwidth);
+/* PoolMemory of supernode s without the parts of nodes that are gone. */
+uint64_t live_pool_memory(const struct live *live, uint32_t s);
+/* What the pools have left, [n_supernodes]; without the jobs that are gone[n_jobs]
+ * (NULL: none). */
+void live_pools(const struct live *live, const bool *gone,
+		struct sn_place_supernode *ret);
 
 #endif

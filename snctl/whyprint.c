@@ -128,28 +128,39 @@ static void print_slurm(const struct why *why)
 
 /* ---- which supernode lacks what --------------------------------------------------- */
 
-static void describe_lack(const struct why *why, const struct why_supernode *w,
+static void describe_pool(const struct live *live, const struct why_supernode *w,
 			  struct sn_buf *buf)
 {
+	uint64_t there = live_pool_memory(live, w->supernode);
 	char size[32];
+
+	sn_format_size(w->pool_free, size, sizeof(size));
+	sn_buf_add(buf, "%spool %s free", buf->text ? ", " : "", size);
+	if (there == live->topo->supernode[w->supernode].pool_memory)
+		return;
+	sn_format_size(there, size, sizeof(size));
+	sn_buf_add(buf, " of %s that is there", size);
+}
+
+static void describe_lack(const struct live *live, const struct why *why,
+			  const struct why_supernode *w, struct sn_buf *buf)
+{
 
 	for (int out = WHY_IN + 1; out < WHY_OUTS; out++)
 		if (w->out[out])
 			sn_buf_add(buf, "%s%u %s", buf->text ? ", " : "", w->out[out],
 				   why_out_words[out]);
 	if (why->ask.parallel && why->ask.request.pool.size &&
-	    why->ask.request.pool.per != SN_POOL_NAMED) {
-		sn_format_size(w->pool_free, size, sizeof(size));
-		sn_buf_add(buf, "%spool %s free", buf->text ? ", " : "", size);
-	}
+	    why->ask.request.pool.per != SN_POOL_NAMED)
+		describe_pool(live, w, buf);
 }
 
-static void add_lack(struct table *table, const struct why *why,
-		     const struct why_supernode *w)
+static void add_lack(struct table *table, const struct live *live,
+		     const struct why *why, const struct why_supernode *w)
 {
 	struct sn_buf buf = { 0 };
 
-	describe_lack(why, w, &buf);
+	describe_lack(live, why, w, &buf);
 	table_add(table, "%s", buf.text ? buf.text : "-");
 	sn_buf_done(&buf);
 }
@@ -176,7 +187,7 @@ static void print_parallel_table(const struct live *live, const struct why *why)
 		table_add(&table, "%u", w->held);
 		table_add(&table, "%u", w->atoms);
 		table_add(&table, "%u", w->short_by);
-		add_lack(&table, why, w);
+		add_lack(&table, live, why, w);
 	}
 	table_print(&table, stdout, ROWS_SHOWN);
 	table_done(&table);
@@ -202,7 +213,7 @@ static void print_plain_table(const struct live *live, const struct why *why)
 		table_add(&table, "%u", live->topo->supernode[w->supernode].n_nodes);
 		table_add(&table, "%u", w->nodes);
 		table_add(&table, "%u", k && why->ask.spread && n ? 1 : n);
-		add_lack(&table, why, w);
+		add_lack(&table, live, why, w);
 	}
 	table_print(&table, stdout, ROWS_SHOWN);
 	table_done(&table);

@@ -126,14 +126,6 @@ static void give_back(const struct live *live, const struct live_job *job,
 			node->memory = info->real_memory - info->mem_spec_limit;
 		node->idle = !jobs[n];
 	}
-	for (uint32_t s = 0; s < live->topo->n_supernodes; s++) {
-		uint64_t bytes, bandwidth;
-
-		live_pool_use(live, job, s, &bytes, &bandwidth);
-		ret->supernode[s].pool_free += bytes;
-		if (ret->supernode[s].bandwidth_free != UINT64_MAX)
-			ret->supernode[s].bandwidth_free += bandwidth;
-	}
 }
 
 static int find_free(const struct live *live, struct why_when when,
@@ -141,12 +133,14 @@ static int find_free(const struct live *live, struct why_when when,
 {
 	uint32_t n_nodes = live->topo->n_nodes;
 	uint32_t *jobs = calloc(n_nodes + 1, sizeof(*jobs));
+	bool *gone = calloc(live->n_jobs + 1, sizeof(*gone));
 	struct sn_place_node *from = NULL;
 	int rc;
 
 	ret->node = calloc(n_nodes + 1, sizeof(*ret->node));
-	if (!jobs || !ret->node) {
+	if (!jobs || !gone || !ret->node) {
 		free(jobs);
+		free(gone);
 		return sn_err_set(err, -ENOMEM, "no memory");
 	}
 	rc = live_state(live, &from, &ret->supernode, err);
@@ -163,13 +157,18 @@ static int find_free(const struct live *live, struct why_when when,
 			.out = from[n].flags & SN_NODE_ABSENT ? WHY_DOWN : WHY_IN,
 		};
 	for (uint32_t j = 0; !rc && j < live->n_jobs; j++)
-		if (live->job[j].running && is_gone(&live->job[j], when))
+		if (live->job[j].running && is_gone(&live->job[j], when)) {
+			gone[j] = true;
 			give_back(live, &live->job[j], jobs, ret);
+		}
+	if (!rc)
+		live_pools(live, gone, ret->supernode);
 	for (uint32_t n = 0; !rc && n < n_nodes; n++)
 		if (ret->node[n].out)
 			ret->node[n].free = 0;
 	free(from);
 	free(jobs);
+	free(gone);
 	return rc;
 }
 

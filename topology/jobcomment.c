@@ -45,3 +45,17 @@ int sn_jobcomment_read(const char *comment, uint32_t cards_per_node,
 	free(copy);
 	return rc;
 }
+
+int sn_jobcomment_nodes(const char *comment, char **ret, struct sn_err *err)
+{
+	const char *at = comment ? strstr(comment, SN_JOBCOMMENT_MARK) : NULL;
+	const char *end = at ? at + strcspn(at, " \t\n") : NULL;
+	const char *key = at ? strstr(at, SN_JOBCOMMENT_NODES) : NULL;
+
+	if (!key || key >= end)
+		return sn_err_set(err, -ENOENT,
+				  "the job's admin_comment does not say on which nodes it began");
+	key += strlen(SN_JOBCOMMENT_NODES);
+	*ret = strndup(key, strcspn(key, "; \t\n"));
+	return *ret ? 0 : sn_err_set(err, -ENOMEM, "no memory");
+}

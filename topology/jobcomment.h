@@ -4,8 +4,9 @@
  *
  * Slurm's public API shows no SPANK option. job_submit/supernode, which has
  * checked them, writes them into the job's admin_comment,
- *	supernode:parallel=tp=8,…;pool=4T/node;role=train
- * which users cannot change: what stands there can be relied on by root.
+ *	supernode:parallel=tp=8,…;pool=4T/node;role=train;nodes=n[001-006]
+ * which users cannot change: what stands there can be relied on by root. nodes
+ * are those that the job began with, see joblost.h.
  */
 #ifndef SN_TOPOLOGY_JOBCOMMENT_H
 #define SN_TOPOLOGY_JOBCOMMENT_H
@@ -13,9 +14,13 @@
 #include "topology/jobspec.h"
 
 #define SN_JOBCOMMENT_MARK "supernode:"
+#define SN_JOBCOMMENT_NODES ";nodes="
 
 /* -ENOENT it has none of ours (comment may be NULL); -EINVAL; -ENOMEM. */
 int sn_jobcomment_read(const char *comment, uint32_t cards_per_node,
 		       struct sn_jobspec *ret, struct sn_err *err);
+
+/* The nodes, as a hostlist (free). -ENOENT it has none; -ENOMEM. */
+int sn_jobcomment_nodes(const char *comment, char **ret, struct sn_err *err);
 
 #endif

@@ -5,13 +5,15 @@
  * It loads the stock plugin and forwards every call. Where a job goes is
  * decided in topology/supernode; what is added here is the order of ranks when
  * a step starts (24.11; later Slurms ask elsewhere), word of what a call is for,
- * the choice of jobs to preempt, and cards without a task.
+ * the choice of jobs to preempt, cards without a task, and a note of the nodes that
+ * a job begins on.
  */
 #include "plugins/select_supernode/stock.h"
 
 #include "src/common/log.h"
 
 #include "plugins/common/topoapi.h"
+#include "plugins/select_supernode/jobnodes.h"
 #include "plugins/select_supernode/preempt.h"
 #include "plugins/select_supernode/steprank.h"
 #include "plugins/select_supernode/steptopo.h"
@@ -31,6 +33,8 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 static struct sn_stock stock;
 static job_test_fn stock_job_test;
 static int (*stock_reconfigure)(void);
+static int (*stock_job_begin)(job_record_t *job_ptr);
+static int (*stock_job_resized)(job_record_t *job_ptr, node_record_t *node_ptr);
 
 /*
  * Slurm deals out cards by tasks. So topology/supernode lets a job have a task
@@ -103,6 +107,24 @@ static int told_reconfigure(void)
 	return stock_reconfigure();
 }
 
+static int told_job_begin(job_record_t *job_ptr)
+{
+	int rc = stock_job_begin(job_ptr);
+
+	if (!rc)
+		jobnodes_begin(job_ptr);
+	return rc;
+}
+
+static int told_job_resized(job_record_t *job_ptr, node_record_t *node_ptr)
+{
+	int rc = stock_job_resized(job_ptr, node_ptr);
+
+	if (!rc)
+		jobnodes_resized(job_ptr, node_ptr);
+	return rc;
+}
+
 extern int init(void)
 {
 	if (sn_stock_load(&stock))
@@ -111,6 +133,10 @@ extern int init(void)
 	stock.select_p_job_test = told_job_test;
 	stock_reconfigure = stock.select_p_reconfigure;
 	stock.select_p_reconfigure = told_reconfigure;
+	stock_job_begin = stock.select_p_job_begin;
+	stock.select_p_job_begin = told_job_begin;
+	stock_job_resized = stock.select_p_job_resized;
+	stock.select_p_job_resized = told_job_resized;
 	verbose("%s loaded", plugin_type);
 	/* Slurm calls the stock plugin's init() itself only where it loads it
 	 * for its own sake; it may be called twice. */

@@ -34,6 +34,15 @@ int slurm_spank_init(spank_t sp, int ac, char **av)
 	return ESPANK_SUCCESS;
 }
 
+static uint32_t planned_ranks(spank_t sp)
+{
+	uint32_t tasks = 0;
+
+	if (step.planned && step.whole)
+		(void)spank_get_item(sp, S_JOB_LOCAL_TASK_COUNT, &tasks);
+	return tasks;
+}
+
 /* In a client it is called once for each part of a heterogeneous job. */
 int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
@@ -47,7 +56,7 @@ int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	case S_CTX_REMOTE:
 		/* As root, once, before the tasks are forked. */
 		stepmap_make(sp, &step);
-		pool_prepare(sp);
+		pool_prepare(sp, planned_ranks(sp));
 		container_step(sp, step.parallel ? step.facts.job_dir : NULL);
 		return ESPANK_SUCCESS;
 	default:

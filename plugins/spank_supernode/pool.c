@@ -18,6 +18,7 @@
 #include "launcher/poolbook.h"
 #include "launcher/region.h"
 #include "plugins/common/sitefiles.h"
+#include "plugins/common/stepnodes.h"
 #include "plugins/spank_supernode/ctlask.h"
 #include "plugins/spank_supernode/pool.h"
 #include "plugins/spank_supernode/poolnode.h"
@@ -25,6 +26,8 @@
 #include "snctl/gresidx.h"
 #include "topology/hostlist.h"
 #include "topology/jobcomment.h"
+#include "topology/joblost.h"
+#include "topology/poolleft.h"
 #include "topology/poolshare.h"
 
 /* One slurmstepd is one step on one node. */
@@ -34,60 +37,96 @@ static struct sn_err why;
 
 /* ---- this node's share ------------------------------------------------------------ */
 
-/* The cards that the job has here and in all of this node's supernode. */
-static int count_cards(const slurm_job_info_t *info, const struct sn_topo *topo,
-		       const char *node, uint32_t *ret_here, uint32_t *ret_all,
-		       struct sn_err *err)
+struct holding {
+	struct sn_spares_node *node; /* [n] the job's */
+	uint32_t *ranks; /* [n] */
+	uint32_t n, me; /* node[me] is this one; SN_NONE: it is not the job's */
+	struct sn_poolleft_share *share; /* [n_supernodes] */
+	struct sn_joblost lost;
+};
+
+static void holding_done(struct holding *h)
+{
+	free(h->node);
+	free(h->ranks);
+	free(h->share);
+	sn_joblost_done(&h->lost);
+}
+
+static int list_nodes(const slurm_job_info_t *info, struct sn_topo *topo,
+		      const char *node, struct holding *h, struct sn_err *err)
 {
 	const char *list = pool_job_nodes(info);
-	uint32_t me = sn_topo_find_node(topo, node);
 	struct sn_names names = { NULL, 0, 0 };
-	int rc;
+	int rc = sn_hostlist_expand(list ? list : "", &names, err);
 
-	*ret_here = *ret_all = 0;
-	if (me == SN_NONE)
-		return sn_err_set(err, -ENOENT, "topology.conf does not have this node");
-	rc = sn_hostlist_expand(list ? list : "", &names, err);
+	if (!rc)
+		rc = sn_stepnodes_know(topo, &names);
+	h->me = SN_NONE;
+	h->node = calloc(names.n + 1, sizeof(*h->node));
+	h->ranks = calloc(names.n + 1, sizeof(*h->ranks));
+	h->share = calloc((size_t)topo->n_supernodes + 1, sizeof(*h->share));
+	if (!rc && (!h->node || !h->ranks || !h->share))
+		rc = sn_err_set(err, -ENOMEM, "no memory for %zu nodes", names.n);
 	for (size_t i = 0; !rc && i < names.n && i < info->gres_detail_cnt; i++) {
-		uint32_t t = sn_topo_find_node(topo, names.name[i]);
-		uint32_t cards = (uint32_t)gres_count(info->gres_detail_str[i],
-						      policy.card_gres);
-
-		if (t == SN_NONE ||
-		    topo->node[t].supernode != topo->node[me].supernode)
-			continue;
-		*ret_all += cards;
-		if (t == me)
-			*ret_here = cards;
+		if (!strcmp(names.name[i], node))
+			h->me = h->n;
+		h->node[h->n++] = (struct sn_spares_node){
+			sn_topo_find_node(topo, names.name[i]),
+			(uint32_t)gres_count(info->gres_detail_str[i],
+					     policy.card_gres),
+		};
 	}
 	sn_names_done(&names);
 	return rc;
 }
 
+/*
+ * A spare has its share once it runs ranks: when a node of its supernode is lost,
+ * or when snrun says so, which may put it in the place of a node that it has found
+ * ill and that is still the job's.
+ */
 static int own_share(const slurm_job_info_t *info, const struct sn_jobspec *spec,
-		     const char *node, uint64_t *ret, struct sn_err *err)
+		     const char *node, uint32_t tasks, uint64_t *ret,
+		     struct sn_err *err)
 {
 	struct sn_topo *topo = NULL;
-	uint32_t here, all;
+	struct holding h = { 0 };
+	bool lost = false;
 	int rc;
 
+	*ret = 0;
 	rc = sn_site_topology_in_effect(&topo, err);
-	if (!rc && sn_topo_find_node(topo, node) == SN_NONE)
-		rc = sn_topo_add_loose(topo, node, err);
 	if (!rc)
-		rc = count_cards(info, topo, node, &here, &all, err);
+		rc = list_nodes(info, topo, node, &h, err);
+	if (!rc && spec->spares &&
+	    sn_joblost_find(topo, info->admin_comment, h.node, h.n, &h.lost,
+			    NULL) == -ENOMEM)
+		rc = sn_err_set(err, -ENOMEM, "no memory");
 	if (!rc)
-		*ret = sn_poolshare_node(spec->pool.per, spec->pool.size, here,
-					 all, spec->has_parallel ?
+		rc = sn_poolleft_job(topo, spec, h.node, h.n, h.lost.count,
+				     h.share, h.ranks, &lost, err);
+	if (!rc && h.me != SN_NONE) {
+		uint32_t s = topo->node[h.node[h.me].node].supernode;
+		uint32_t here = h.ranks[h.me], all = h.share[s].ranks;
+
+		if (tasks && (lost || !here))
+			here = tasks < h.node[h.me].cards ? tasks :
+				h.node[h.me].cards;
+		*ret = sn_poolshare_node(spec->pool.per, spec->pool.size,
+					 here < all ? here : all, all,
+					 spec->has_parallel ?
 					 spec->layout.world : all);
+	}
+	holding_done(&h);
 	sn_topo_destroy(topo);
 	return rc;
 }
 
 /* -ENOENT: the job has nothing of the pool here. */
-static int find_out(uint32_t job, const char *node, struct sn_jobspec *spec,
-		    struct sn_poolbook_entry *entry, struct sn_region_ask *ret,
-		    struct sn_err *err)
+static int find_out(uint32_t job, const char *node, uint32_t tasks,
+		    struct sn_jobspec *spec, struct sn_poolbook_entry *entry,
+		    struct sn_region_ask *ret, struct sn_err *err)
 {
 	struct ctl_answer answer;
 	const slurm_job_info_t *info;
@@ -117,7 +156,7 @@ static int find_out(uint32_t job, const char *node, struct sn_jobspec *spec,
 			ret->read_only = spec->pool.read_only;
 		}
 	} else if (!rc) {
-		rc = own_share(info, spec, node, &ret->bytes, err);
+		rc = own_share(info, spec, node, tasks, &ret->bytes, err);
 	}
 	if (!rc) {
 		ret->job = job;
@@ -164,13 +203,15 @@ static bool may_have_region(uint32_t job, const char *node)
 }
 
 static int make_region(uint32_t job, uint32_t uid, const char *node,
-		       struct sn_region *ret, struct sn_err *err)
+		       uint32_t tasks, struct sn_region *ret,
+		       struct sn_err *err)
 {
 	struct sn_region_ask ask = { 0 };
 	struct sn_poolbook_entry entry;
 	struct sn_region_node at;
 	struct sn_jobspec spec;
-	int rc = find_out(job, node, &spec, &entry, &ask, err);
+	int rc = find_out(job, node, tasks, &spec, &entry, &ask,
+			  err);
 
 	if (rc)
 		return rc;
@@ -179,7 +220,7 @@ static int make_region(uint32_t job, uint32_t uid, const char *node,
 				  "the step is user %u's, and the job user %u's",
 				  uid, ask.uid);
 	if (!ask.bytes)
-		return -ENODATA; /* a node of the job without cards */
+		return -ENODATA; /* a node of the job without ranks */
 	rc = sn_region_open(&policy, node, true, &at, err);
 	if (rc)
 		return rc;
@@ -188,7 +229,7 @@ static int make_region(uint32_t job, uint32_t uid, const char *node,
 	return rc;
 }
 
-void pool_prepare(spank_t sp)
+void pool_prepare(spank_t sp, uint32_t tasks)
 {
 	const char *node = pool_node_name();
 	struct sn_region region;
@@ -213,7 +254,7 @@ void pool_prepare(spank_t sp)
 		if (rc && rc != -EPERM && !options_has_pool())
 			return;
 		if (rc)
-			rc = make_region(job, uid, node, &region, &why);
+			rc = make_region(job, uid, node, tasks, &region, &why);
 	} else if (!options_has_pool()) {
 		return;
 	}

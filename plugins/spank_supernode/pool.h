@@ -6,12 +6,15 @@
 #define SN_PLUGINS_SPANK_SUPERNODE_POOL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "slurm/spank.h"
 
 /* In slurmstepd, as root, before the tasks are forked: the job's region on this
- * node is there afterwards, and the step's environment names it. */
-void pool_prepare(spank_t sp);
+ * node is there afterwards, and the step's environment names it. A spare that runs
+ * no ranks has none. ranks: how many snrun says the step has here, 0: it does not
+ * say. */
+void pool_prepare(spank_t sp, uint32_t ranks);
 /* In a task. False: it must not run, for it would not find its region; the user
  * has been told. */
 bool pool_task_may_run(spank_t sp);

@@ -303,9 +303,11 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 			goto out;
 		}
 		free(taken.node);
+		taken.node = NULL;
 		if (take(&placed, &taken))
 			goto out;
-		if (cut(topo_eval, &taken, &offer))
+		if (offer_pools_hold(&offer, spec, &placed) &&
+		    cut(topo_eval, &taken, &offer))
 			break;
 		sn_placement_done(&placed);
 		memset(&placed, 0, sizeof(placed));

@@ -14,6 +14,9 @@
 #include "plugins/topology_supernode/named.h"
 #include "plugins/topology_supernode/offer.h"
 #include "plugins/topology_supernode/pool.h"
+#include "launcher/poolthere.h"
+#include "topology/poolleft.h"
+#include "topology/poolshare.h"
 
 static int is_card(void *x, void *key)
 {
@@ -74,6 +77,14 @@ uint32_t offer_node_flags(const node_record_t *node_ptr)
 	       IS_NODE_REBOOT_ISSUED(node_ptr) ? SN_NODE_LATE : 0;
 }
 
+static bool is_off(uint32_t t)
+{
+	int i = model_node_inx(t);
+
+	return i >= 0 && sn_poolthere(node_record_table_ptr[i]->node_state) ==
+		SN_POOL_OFF;
+}
+
 static int make_empty(const struct sn_topo *topo, struct offer *ret)
 {
 	uint32_t t;
@@ -87,6 +98,29 @@ static int make_empty(const struct sn_topo *topo, struct offer *ret)
 	return 0;
 }
 
+/* The nodes that have their part of the pool, or will. */
+static void count_there(const struct sn_topo *topo, struct offer *ret)
+{
+	uint32_t t;
+
+	for (t = 0; t < topo->n_nodes; t++) {
+		uint32_t s = topo->node[t].supernode;
+		int i = model_node_inx(t);
+
+		switch (ret->all_free ? SN_POOL_THERE : i < 0 ? SN_POOL_GONE :
+			sn_poolthere(node_record_table_ptr[i]->node_state)) {
+		case SN_POOL_THERE:
+			ret->there[s]++;
+			break;
+		case SN_POOL_OFF:
+			ret->off[s] += !(ret->node[t].flags & SN_NODE_ABSENT);
+			break;
+		case SN_POOL_GONE:
+			break;
+		}
+	}
+}
+
 static int make_pools(const struct sn_topo *topo, const struct sn_jobspec *spec,
 		      struct offer *ret)
 {
@@ -96,12 +130,16 @@ static int make_pools(const struct sn_topo *topo, const struct sn_jobspec *spec,
 		return 0;
 	ret->supernode = calloc((size_t)topo->n_supernodes + 1,
 				sizeof(*ret->supernode));
-	if (!ret->supernode)
+	ret->there = calloc((size_t)topo->n_supernodes + 1, sizeof(*ret->there));
+	ret->off = calloc((size_t)topo->n_supernodes + 1, sizeof(*ret->off));
+	if (!ret->supernode || !ret->there || !ret->off)
 		return -ENOMEM;
+	count_there(topo, ret);
 	for (s = 0; s < topo->n_supernodes; s++) {
 		const struct sn_topo_supernode *sn = &topo->supernode[s];
 
-		ret->supernode[s].pool_free = sn->has_pool ? sn->pool_memory : 0;
+		ret->supernode[s].pool_free =
+			sn_poolleft_memory(sn, ret->there[s] + ret->off[s]);
 		ret->supernode[s].bandwidth_free = sn->has_pool_bandwidth ?
 			sn->pool_bandwidth : UINT64_MAX;
 	}
@@ -144,12 +182,13 @@ int offer_from_eval(const topology_eval_t *topo_eval,
 	int i, rc;
 
 	rc = make_empty(topo, ret);
-	if (!rc)
-		rc = make_pools(topo, spec, ret);
 	if (rc)
 		return rc;
 	for (i = 0; next_node_bitmap(topo_eval->node_map, &i); i++)
 		offer_node(topo_eval, i, card_id, cpus_per_task, ret);
+	rc = make_pools(topo, spec, ret);
+	if (rc)
+		return rc;
 	if (ret->supernode && !ret->all_free)
 		pool_take_running(topo_eval, ret);
 	if (spec->pool.per == SN_POOL_NAMED)
@@ -166,11 +205,11 @@ int offer_all_free(const struct sn_topoapi_ask *ask, struct offer *ret)
 	int i, rc;
 
 	rc = make_empty(topo, ret);
+	ret->all_free = true;
 	if (!rc)
 		rc = make_pools(topo, ask->spec, ret);
 	if (rc)
 		return rc;
-	ret->all_free = true;
 	for (i = 0; (node_ptr = next_node(&i)); i++) {
 		uint32_t t = model_topo_node((uint32_t)i);
 		uint64_t cards = model_cards(node_ptr);
@@ -192,9 +231,49 @@ int offer_all_free(const struct sn_topoapi_ask *ask, struct offer *ret)
 	return 0;
 }
 
+bool offer_pools_hold(struct offer *offer, const struct sn_jobspec *spec,
+		      const struct sn_placement *placed)
+{
+	const struct sn_topo *topo = model_topo();
+	bool hold = true;
+	uint32_t k, n;
+
+	for (k = 0; offer->supernode && k < placed->n_supernodes; k++) {
+		const struct sn_placed_supernode *at = &placed->supernode[k];
+		const struct sn_topo_supernode *sn = &topo->supernode[at->supernode];
+		uint32_t *off = &offer->off[at->supernode], up = 0;
+		uint32_t there = offer->there[at->supernode];
+		uint64_t *left = &offer->supernode[at->supernode].pool_free;
+		uint64_t want, less;
+
+		if (!*off)
+			continue;
+		for (n = at->first; n < at->first + at->n; n++)
+			up += is_off(placed->node[n].node);
+		for (n = 0; n < placed->n_spares; n++)
+			up += topo->node[placed->spare[n].node].supernode ==
+				at->supernode && is_off(placed->spare[n].node);
+		if (up >= *off)
+			continue;
+		want = sn_poolshare_supernode(spec->pool.per, spec->pool.size,
+					      at->atoms * spec->layout.atom,
+					      at->n, spec->layout.world);
+		less = sn_poolleft_memory(sn, there + *off) -
+			sn_poolleft_memory(sn, there + up);
+		if (less <= *left && want <= *left - less)
+			continue;
+		sn_poolleft_take(left, less);
+		*off = up;
+		hold = false;
+	}
+	return hold;
+}
+
 void offer_done(struct offer *offer)
 {
 	free(offer->node);
 	free(offer->supernode);
+	free(offer->there);
+	free(offer->off);
 	memset(offer, 0, sizeof(*offer));
 }

@@ -14,6 +14,9 @@ struct offer {
 	struct sn_place_node *node; /* [topo->n_nodes] */
 	struct sn_place_supernode *supernode; /* [topo->n_supernodes] or NULL */
 	bool all_free; /* TEST_ONLY: cards count as free though they are not */
+	/* [topo->n_supernodes] or NULL: nodes whose part of the pool is there, and
+	 * offered ones that would bring theirs when they are powered up. */
+	uint32_t *there, *off;
 };
 
 /* -ENOMEM. offer_done() also after a failure. */
@@ -21,6 +24,14 @@ int offer_from_eval(const topology_eval_t *topo_eval,
 		    const struct sn_jobspec *spec, struct offer *ret);
 int offer_all_free(const struct sn_topoapi_ask *ask, struct offer *ret);
 void offer_done(struct offer *offer);
+
+/*
+ * The pools were offered as if every powered-off node that may be used would be
+ * up. False: with those of the placement alone they do not hold what it takes;
+ * the offer then says so, for another try.
+ */
+bool offer_pools_hold(struct offer *offer, const struct sn_jobspec *spec,
+		      const struct sn_placement *placed);
 
 /* What a rank of the job takes: at least 1. */
 uint32_t offer_cpus_per_task(const job_record_t *job_ptr);

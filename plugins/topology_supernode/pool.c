@@ -12,8 +12,10 @@
 
 #include "plugins/common/jobopts.h"
 #include "plugins/topology_supernode/model.h"
+#include "plugins/topology_supernode/plain.h"
 #include "plugins/topology_supernode/pool.h"
-#include "topology/poolshare.h"
+#include "topology/joblost.h"
+#include "topology/poolleft.h"
 
 /* Only slurmctld has it; the plugin is loaded elsewhere too. */
 #pragma weak job_list
@@ -22,7 +24,7 @@ struct taking {
 	const topology_eval_t *topo_eval;
 	struct offer *offer;
 	uint32_t card_id;
-	uint32_t *ranks, *nodes; /* [n_supernodes] of the job at hand */
+	struct sn_poolleft_share *share; /* [n_supernodes] of the job at hand */
 };
 
 static gres_job_state_t *job_cards(const job_record_t *job_ptr, uint32_t card_id)
@@ -53,38 +55,79 @@ static bool is_gone_from(const struct taking *t, int i,
 	       !bit_super_set(js->gres_bit_alloc[n], ns->gres_bit_alloc);
 }
 
-static void take(uint64_t *from, uint64_t what)
+/*
+ * What slurmctld is really asked, the jobs there are hold what they hold, also
+ * while they end: a region goes with the last process and the epilog. In what it
+ * pretends they are gone where it has taken their cards off.
+ */
+static bool may_be_gone(const job_record_t *job_ptr)
 {
-	if (*from != UINT64_MAX)
-		*from -= what < *from ? what : *from;
+	return !IS_JOB_COMPLETING(job_ptr) ||
+		plain_mode() != SELECT_MODE_RUN_NOW;
 }
 
-static void take_job(struct taking *t, const struct sn_jobspec *spec)
+/* The nodes of the job and its cards on each; NULL it is gone, or no memory. */
+static struct sn_spares_node *list_nodes(const struct taking *t,
+					 const job_record_t *job_ptr,
+					 const gres_job_state_t *js,
+					 uint32_t *ret_n)
+{
+	struct sn_spares_node *list = calloc((size_t)js->node_cnt + 1,
+					     sizeof(*list));
+	bool here = !may_be_gone(job_ptr);
+	uint32_t n = 0, k = 0;
+	int i;
+
+	for (i = 0; list && next_node_bitmap(job_ptr->node_bitmap, &i); i++, n++) {
+		uint32_t node = model_topo_node((uint32_t)i);
+
+		if (n >= js->node_cnt)
+			break;
+		if (!here && is_gone_from(t, i, js, n)) {
+			free(list);
+			return NULL;
+		}
+		if (node != SN_NONE)
+			list[k++] = (struct sn_spares_node){
+				node, (uint32_t)js->gres_cnt_node_alloc[n],
+			};
+	}
+	*ret_n = k;
+	return list;
+}
+
+static void take_job(struct taking *t, const job_record_t *job_ptr,
+		     const struct sn_jobspec *spec,
+		     const struct sn_spares_node *node, uint32_t n)
 {
 	const struct sn_topo *topo = model_topo();
-	uint32_t world = spec->layout.world, s;
+	struct sn_joblost lost = { NULL, 0, NULL };
+	uint32_t s;
 
-	for (s = 0; s < topo->n_supernodes; s++) {
-		take(&t->offer->supernode[s].pool_free,
-		     sn_poolshare_supernode(spec->pool.per, spec->pool.size,
-					    t->ranks[s], t->nodes[s], world));
-		take(&t->offer->supernode[s].bandwidth_free,
-		     sn_poolshare_supernode(spec->pool.per,
-					    spec->pool.bandwidth, t->ranks[s],
-					    t->nodes[s], world));
-	}
+	if (spec->spares)
+		(void)sn_joblost_find(topo, job_ptr->admin_comment, node, n,
+				      &lost, NULL);
+	if (!sn_poolleft_job(topo, spec, node, n, lost.count, t->share, NULL,
+			     NULL, NULL))
+		for (s = 0; s < topo->n_supernodes; s++) {
+			struct sn_place_supernode *left = &t->offer->supernode[s];
+
+			sn_poolleft_take(&left->pool_free, t->share[s].bytes);
+			sn_poolleft_take(&left->bandwidth_free,
+					 t->share[s].bandwidth);
+		}
+	sn_joblost_done(&lost);
 }
 
 static int take_one(void *x, void *arg)
 {
 	const job_record_t *job_ptr = x;
-	const struct sn_topo *topo = model_topo();
 	struct taking *t = arg;
 	struct sn_jobspec_text text;
 	struct sn_jobspec spec;
+	struct sn_spares_node *node;
 	const gres_job_state_t *js;
-	uint32_t n = 0;
-	int i;
+	uint32_t n;
 
 	if (job_ptr == t->topo_eval->job_ptr || !job_ptr->spank_job_env_size ||
 	    !job_ptr->node_bitmap ||
@@ -99,38 +142,24 @@ static int take_one(void *x, void *arg)
 	js = job_cards(job_ptr, t->card_id);
 	if (!js || !js->gres_cnt_node_alloc)
 		return 0;
-	memset(t->ranks, 0, topo->n_supernodes * sizeof(*t->ranks));
-	memset(t->nodes, 0, topo->n_supernodes * sizeof(*t->nodes));
-	for (i = 0; next_node_bitmap(job_ptr->node_bitmap, &i); i++, n++) {
-		uint32_t node = model_topo_node((uint32_t)i);
-
-		if (n >= js->node_cnt)
-			break;
-		if (is_gone_from(t, i, js, n))
-			return 0;
-		if (node == SN_NONE)
-			continue;
-		t->ranks[topo->node[node].supernode] +=
-			(uint32_t)js->gres_cnt_node_alloc[n];
-		t->nodes[topo->node[node].supernode]++;
-	}
-	take_job(t, &spec);
+	node = list_nodes(t, job_ptr, js, &n);
+	if (node)
+		take_job(t, job_ptr, &spec, node, n);
+	free(node);
 	return 0;
 }
 
 void pool_take_running(const topology_eval_t *topo_eval, struct offer *offer)
 {
-	size_t n = model_topo()->n_supernodes;
 	struct taking t = {
 		.topo_eval = topo_eval,
 		.offer = offer,
 		.card_id = model_card_id(),
-		.ranks = calloc(n + 1, sizeof(*t.ranks)),
-		.nodes = calloc(n + 1, sizeof(*t.nodes)),
+		.share = calloc((size_t)model_topo()->n_supernodes + 1,
+				sizeof(*t.share)),
 	};
 
-	if (t.ranks && t.nodes && &job_list && job_list)
+	if (t.share && &job_list && job_list)
 		list_for_each_ro(job_list, take_one, &t);
-	free(t.ranks);
-	free(t.nodes);
+	free(t.share);
 }
