@@ -239,8 +239,9 @@ static void derive(const struct world *w, struct sn_place_node *node,
 
 	for (uint32_t s = 0; s < SUPERNODES; s++)
 		sn[s] = (struct sn_place_supernode){
-			sn_poolleft_memory(&w->topo->supernode[s], count_up(w, s)),
-			UINT64_MAX,
+			.pool_free = sn_poolleft_memory(&w->topo->supernode[s],
+							count_up(w, s)),
+			.bandwidth_free = UINT64_MAX,
 		};
 	for (uint32_t i = 0; i < NODES; i++)
 		node[i] = (struct sn_place_node){
@@ -274,7 +275,7 @@ static void start(struct world *w, struct running *job)
 	static const char *const spares[] = { NULL, "1", "2" };
 	struct sn_place_node node[NODES];
 	struct sn_place_supernode sn[SUPERNODES];
-	const struct sn_place_state state = { node, sn };
+	const struct sn_place_state state = { .node = node, .supernode = sn };
 	struct sn_place_request request;
 	struct sn_placement placed = { 0 };
 
