@@ -86,6 +86,10 @@
 #define SN_GRES_GLOBAL_INDEX GRES_CONF_GLOBAL_INDEX
 #endif
 
+/* In Slurm's lists of cards that are reserved a bit is a card; before, a line of
+ * gres.conf. */
+#define SN_GRES_EXC_BY_CARD SN_SLURM_AT_LEAST(25, 5)
+
 /* The partition flag's brother in SelectTypeParameters, memory there, and the sum of a
  * node's resources by which Slurm sheds nodes. */
 #if SN_SLURM_AT_LEAST(25, 11)

@@ -49,20 +49,20 @@ conf_topology()
 	fi
 }
 
-# One line a card: masks of single cards need it.
+# One line a card.
 conf_gres()
 {
 	local name card
 
 	if [ "$CL_MODE" = netns ]; then
 		for ((card = 0; card < CL_CARDS; card++)); do
-			echo "Name=$CL_GRES File=/dev/$CL_CARD_FILE$card"
+			echo "Name=$CL_GRES File=/dev/$CL_CARD_FILE$card${CL_GRES_MORE:+ $CL_GRES_MORE}"
 		done
 		return
 	fi
 	for name in "${CL_NAME[@]}"; do
 		for ((card = 0; card < CL_CARDS; card++)); do
-			echo "NodeName=$name Name=$CL_GRES File=$CL_DIR/nodes/$name/dev/$CL_CARD_FILE$card"
+			echo "NodeName=$name Name=$CL_GRES File=$CL_DIR/nodes/$name/dev/$CL_CARD_FILE$card${CL_GRES_MORE:+ $CL_GRES_MORE}"
 		done
 	done
 }

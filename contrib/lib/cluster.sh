@@ -20,6 +20,7 @@
 #   CL_NODES CL_PER CL_PODS CL_CARDS CL_UNIT   nodes, nodes a supernode,
 #                     pods, cards a node, nodes a unit (0: no units)
 #   CL_GRES           npu or gpu: what a card is
+#   CL_GRES_MORE      further words of each line of gres.conf, such as Cores=0-63
 #   CL_TOPOLOGY       a topology.conf to use instead of the made one
 #   CL_SELECT         SelectType, if not select/supernode
 #   CL_EXTRA          further lines for slurm.conf

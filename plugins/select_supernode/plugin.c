@@ -5,8 +5,8 @@
  * It loads the stock plugin and forwards every call. Where a job goes is
  * decided in topology/supernode; what is added here is the order of ranks when
  * a step starts (24.11; later Slurms ask elsewhere), word of what a call is for,
- * the choice of jobs to preempt, cards without a task, and a note of the nodes that
- * a job begins on.
+ * the choice of jobs to preempt, cards without a task, masked cards, and a note of
+ * the nodes that a job begins on.
  */
 #include "plugins/select_supernode/stock.h"
 
@@ -14,6 +14,7 @@
 
 #include "plugins/common/topoapi.h"
 #include "plugins/select_supernode/jobnodes.h"
+#include "plugins/select_supernode/mask.h"
 #include "plugins/select_supernode/preempt.h"
 #include "plugins/select_supernode/steprank.h"
 #include "plugins/select_supernode/steptopo.h"
@@ -50,9 +51,20 @@ static int job_test_of_tasks(job_record_t *job_ptr, bitstr_t *node_bitmap,
 			     will_run_data_t *will_run_ptr)
 {
 	uint32_t tasks = job_ptr->details ? job_ptr->details->num_tasks : 0;
-	int rc = stock_job_test(job_ptr, node_bitmap, min_nodes, max_nodes,
-				req_nodes, mode, preemptee_candidates,
-				preemptee_job_list, resv_exc_ptr, will_run_ptr);
+	const struct job_test test = {
+		.stock = stock_job_test,
+		.job_ptr = job_ptr,
+		.node_bitmap = node_bitmap,
+		.min_nodes = min_nodes,
+		.max_nodes = max_nodes,
+		.req_nodes = req_nodes,
+		.mode = mode,
+		.candidates = preemptee_candidates,
+		.victims = preemptee_job_list,
+		.resv_exc_ptr = resv_exc_ptr,
+		.will_run_ptr = will_run_ptr,
+	};
+	int rc = mask_job_test(sn_topoapi_find(), &test);
 
 	if (job_ptr->details)
 		job_ptr->details->num_tasks = tasks;

@@ -12,6 +12,7 @@
 #include "src/common/bitstring.h"
 
 #include "plugins/topology_supernode/keep.h"
+#include "plugins/topology_supernode/marks.h"
 #include "plugins/topology_supernode/model.h"
 
 static bool is_offered(const struct need *need, uint32_t t)
@@ -37,13 +38,14 @@ static bool has_all_cores(const struct need *need, int i)
 		node_ptr->core_spec_cnt >= node_ptr->tot_cores;
 }
 
-/* No job has anything of it. */
+/* No job has anything of it, and every card may be given out. */
 static bool is_wholly_free(const struct need *need, uint32_t t)
 {
 	const struct need_node *node = &need->node[t];
 	int i = model_node_inx(t);
 
-	if (i < 0 || node->flags & SN_NODE_LATE)
+	if (i < 0 || node->flags & SN_NODE_LATE ||
+	    marks_of(node_record_table_ptr[i])->cards.masked)
 		return false;
 	if (!is_offered(need, t))
 		return is_idle(i);

@@ -2,9 +2,8 @@
 /*
  * named.h - pool regions with names: what they hold, and whom they draw.
  *
- * They are in the node records (launcher/poolbook.h), so slurmctld saves them, and
- * nothing is kept here. A record that cannot be read is logged once and passed
- * over.
+ * They are in the node records (marks.h), so slurmctld saves them, and nothing is
+ * kept here.
  */
 #ifndef SN_PLUGINS_TOPOLOGY_SUPERNODE_NAMED_H
 #define SN_PLUGINS_TOPOLOGY_SUPERNODE_NAMED_H

@@ -188,8 +188,8 @@ static void read_node(struct need *need, int i, uint32_t card_id)
 	node->gres_tasks = seen.tasks;
 	if (seen.cards && need->cards != NEED_NO_CARDS) {
 		node->cards = model_cards_of(seen.cards->gres_state_node->gres_data);
-		node->free = offer_free_cards(seen.cards, node->cards) &
-			node->cards;
+		node->free = offer_free_cards(seen.cards, node_ptr,
+					      node->cards) & node->cards;
 	}
 }
 

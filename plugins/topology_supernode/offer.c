@@ -10,6 +10,7 @@
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
 
+#include "plugins/topology_supernode/marks.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/named.h"
 #include "plugins/topology_supernode/offer.h"
@@ -51,7 +52,8 @@ static uint64_t first_bits(const bitstr_t *bits)
 	return mask;
 }
 
-uint64_t offer_free_cards(const sock_gres_t *sock, uint64_t cards)
+uint64_t offer_free_cards(const sock_gres_t *sock,
+			  const node_record_t *node_ptr, uint64_t cards)
 {
 	const gres_node_state_t *state = sock->gres_state_node->gres_data;
 	uint64_t mask = first_bits(sock->bits_any_sock);
@@ -62,7 +64,8 @@ uint64_t offer_free_cards(const sock_gres_t *sock, uint64_t cards)
 	if (!mask)
 		mask = cards; /* counted, not told apart, by this Slurm */
 	if (!sock->use_total_gres)
-		mask &= ~first_bits(state->gres_bit_alloc);
+		mask &= ~first_bits(state->gres_bit_alloc) &
+			~marks_of(node_ptr)->cards.masked;
 	/* Slurm may count fewer (reservations, memory): then the last go. */
 	while ((uint64_t)__builtin_popcountll(mask) > sock->total_cnt)
 		mask &= ~(UINT64_C(1) << (63 - __builtin_clzll(mask)));
@@ -164,7 +167,7 @@ static void offer_node(const topology_eval_t *topo_eval, int i,
 	ret->all_free |= sock->use_total_gres;
 	ret->node[t] = (struct sn_place_node){
 		.cards = cards,
-		.free = offer_free_cards(sock, cards) & cards,
+		.free = offer_free_cards(sock, node_ptr, cards) & cards,
 		.weight = node_ptr->config_ptr->weight,
 		.max_ranks = res->avail_cpus / cpus_per_task,
 		.flags = offer_node_flags(node_ptr),

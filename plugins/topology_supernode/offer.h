@@ -37,8 +37,9 @@ bool offer_pools_hold(struct offer *offer, const struct sn_jobspec *spec,
 uint32_t offer_cpus_per_task(const job_record_t *job_ptr);
 /* The cards of the job on a node that Slurm offers, NULL: none. */
 sock_gres_t *offer_cards(const avail_res_t *res, uint32_t card_id);
-/* Which of a node's cards are free in this call. */
-uint64_t offer_free_cards(const sock_gres_t *sock, uint64_t cards);
+/* Which of a node's cards are free in this call, and not masked. */
+uint64_t offer_free_cards(const sock_gres_t *sock,
+			  const node_record_t *node_ptr, uint64_t cards);
 /* SN_NODE_LATE or 0. */
 uint32_t offer_node_flags(const node_record_t *node_ptr);
 

@@ -32,6 +32,7 @@
 #include "plugins/common/topoapi.h"
 #include "plugins/topology_supernode/eval.h"
 #include "plugins/topology_supernode/info.h"
+#include "plugins/topology_supernode/marks.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/named.h"
 #include "plugins/topology_supernode/plain.h"
@@ -57,6 +58,7 @@ const struct sn_topoapi sn_topoapi_table = {
 	.nodes_changed = model_nodes_changed,
 
 	.region = named_find,
+	.each_masked = marks_each_masked,
 };
 
 extern int init(void)
@@ -68,6 +70,7 @@ extern int init(void)
 extern int fini(void)
 {
 	model_done();
+	marks_done();
 	return SLURM_SUCCESS;
 }
 
