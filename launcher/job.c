@@ -161,15 +161,49 @@ int sn_job_load(uint32_t id, struct sn_job *ret, struct sn_err *err)
 	return rc;
 }
 
-void sn_job_done(struct sn_job *job)
+static void drop_offers(struct sn_job *job)
 {
 	for (char **text = job->text; text && *text; text++)
 		free(*text);
 	free(job->text);
 	free(job->card);
 	free(job->offer);
+	job->text = NULL;
+	job->card = NULL;
+	job->offer = NULL;
+	job->n_nodes = 0;
+}
+
+void sn_job_done(struct sn_job *job)
+{
+	drop_offers(job);
 	sn_topo_destroy(job->topo);
 	memset(job, 0, sizeof(*job));
+}
+
+int sn_job_reload(struct sn_job *job, struct sn_err *err)
+{
+	struct sn_names names = { NULL, 0, 0 };
+	struct sn_job fresh = *job;
+	job_info_msg_t *jobs = NULL;
+	int rc = load_record(job->id, &jobs, err);
+
+	if (rc)
+		return rc;
+	fresh.offer = NULL;
+	fresh.text = NULL;
+	fresh.card = NULL;
+	fresh.n_nodes = 0;
+	fresh.cpus = jobs->job_array[0].num_cpus;
+	rc = sn_hostlist_expand(jobs->job_array[0].nodes, &names, err);
+	if (!rc)
+		rc = take_nodes(&fresh, &jobs->job_array[0], &names, err);
+	slurm_free_job_info_msg(jobs);
+	sn_names_done(&names);
+	drop_offers(rc ? &fresh : job);
+	if (!rc)
+		*job = fresh;
+	return rc;
 }
 
 int sn_job_nodes(uint32_t id, struct sn_names *ret, struct sn_err *err)

@@ -35,6 +35,10 @@ struct sn_job {
 int sn_job_load(uint32_t id, struct sn_job *ret, struct sn_err *err);
 void sn_job_done(struct sn_job *job);
 
+/* What it holds now, for the nodes and cards that it held when it was loaded. On
+ * failure all stays. */
+int sn_job_reload(struct sn_job *job, struct sn_err *err);
+
 /* Only the names of its nodes at present, for polling. -ESRCH: it has ended. */
 int sn_job_nodes(uint32_t id, struct sn_names *ret, struct sn_err *err);
 

@@ -45,7 +45,8 @@ uint32_t snrun_max_restarts(const struct snrun *run)
 		return run->max_restarts;
 	/* Who holds nodes in reserve wants them used; else a program that fails
 	 * is to fail, as under srun. */
-	return run->job.has_spec && run->job.spec.spares ?
+	return run->job.has_spec &&
+		(run->job.spec.spares || run->job.spec.has_elastic) ?
 		run->job.policy.max_restarts : 0;
 }
 
@@ -136,6 +137,8 @@ static int replace_lost(struct snrun *run, struct past *past,
 			usable[k] = !past->lost[k] &&
 				(!live || is_in(live, plan->node[k].name));
 		rc = replace(run, past, i, usable, err);
+		if (rc == -ENODEV && run->elastic)
+			break;
 		/* A node that is only under suspicion is better than none. */
 		if (rc == -ENODEV && live && !gone) {
 			snrun_say("%s; the node is still in the job and is tried again",
@@ -146,6 +149,57 @@ static int replace_lost(struct snrun *run, struct past *past,
 	}
 	free(usable);
 	return rc;
+}
+
+/* The lost nodes, which may still be in the job for slurmctld. */
+static int lost_names(const struct snrun *run, const struct past *past,
+		      struct sn_names *ret)
+{
+	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
+		if (past->lost[i] && sn_names_add(ret, run->plan.node[i].name))
+			return -ENOMEM;
+	return 0;
+}
+
+/* No spare is left, but a smaller size may be. */
+static int shrink(struct snrun *run, struct past *past, struct sn_err *err)
+{
+	struct sn_names avoid = { NULL, 0, 0 };
+	bool *lost;
+	int rc = lost_names(run, past, &avoid);
+
+	if (rc)
+		sn_err_set(err, rc, "no memory");
+	else
+		rc = snrun_resize(run, &avoid, err);
+	if (rc == -ENODEV && avoid.n) {
+		/* A node that is only under suspicion is better than none; what
+		 * has really gone is not in the job any more. */
+		rc = snrun_resize(run, NULL, err);
+		if (!rc)
+			snrun_say("nodes that were lost to the last step are still in the job and are tried again");
+	}
+	sn_names_done(&avoid);
+	if (rc)
+		return rc;
+	lost = calloc((size_t)run->plan.n_nodes + 1, sizeof(*lost));
+	if (!lost)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	free(past->lost);
+	past->lost = lost;
+	return 0;
+}
+
+/* Spares for lost nodes, a smaller size where they do not suffice. */
+static int repair(struct snrun *run, struct past *past,
+		  const struct sn_names *live, struct sn_err *err)
+{
+	int rc = replace_lost(run, past, live, err);
+
+	if (rc != -ENODEV || !run->elastic)
+		return rc;
+	snrun_say("%s", err->text);
+	return shrink(run, past, err);
 }
 
 /* A rank that fails twice in a row on one node has perhaps a bad card. */
@@ -212,7 +266,7 @@ static int check_nodes(struct snrun *run, struct past *past, struct sn_err *err)
 	int rc;
 
 	while ((rc = sn_preflight(&ask, &run->plan, run->dir, past->lost, err)) > 0) {
-		rc = replace_lost(run, past, NULL, err);
+		rc = repair(run, past, NULL, err);
 		if (!rc)
 			rc = write_files(run, err);
 		if (rc)
@@ -234,7 +288,7 @@ static int distribute(struct snrun *run, struct past *past, struct sn_err *err)
 		    sn_job_nodes(run->job.id, &live, NULL))
 			return rc;
 		if (past->restarts.max)
-			rc = replace_lost(run, past, &live, err);
+			rc = repair(run, past, &live, err);
 		sn_names_done(&live);
 		if (!past->restarts.max || rc || run->plan.n_nodes == before)
 			return rc ? rc : -EIO;
@@ -261,14 +315,32 @@ static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
 	return rc;
 }
 
+/* An srun that comes too late for a node that has just gone only says that it
+ * cannot start. */
+static void look_at_nodes(const struct snrun *run, struct sn_outcome *out)
+{
+	struct sn_names live = { NULL, 0, 0 };
+
+	if (!out->exit_code || out->rank_failed || out->node_lost ||
+	    out->stopped || sn_job_nodes(run->job.id, &live, NULL))
+		return;
+	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
+		if (run->plan.node[i].ranks &&
+		    !is_in(&live, run->plan.node[i].name))
+			out->node_lost = true;
+	sn_names_done(&live);
+}
+
 static enum sn_verdict judge(struct snrun *run, struct past *past,
 			     const struct sn_outcome *out)
 {
 	enum sn_verdict verdict;
 	char why[256];
 
-	past->restarts.futile = made_progress(run, past) ? 0 :
-		past->restarts.futile + 1;
+	if (made_progress(run, past))
+		past->restarts.futile = 0;
+	else if (!out->node_lost) /* which says nothing of the program */
+		past->restarts.futile++;
 	verdict = sn_classify(out, &past->restarts, why, sizeof(why));
 	/* Without restarts snrun is as quiet as srun. */
 	if (verdict == SN_VERDICT_RESTART ||
@@ -297,7 +369,7 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	suspect_node(run, past, out);
 	rc = sn_job_nodes(run->job.id, &live, err);
 	if (rc != -ESRCH)
-		rc = replace_lost(run, past, rc ? NULL : &live, err);
+		rc = repair(run, past, rc ? NULL : &live, err);
 	sn_names_done(&live);
 	if (rc)
 		return rc;
@@ -327,6 +399,8 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 	if (rc)
 		return rc;
 	snrun_learn(run);
+	if (past->restarts.max)
+		look_at_nodes(run, &out);
 	verdict = judge(run, past, &out);
 	*ret_code = verdict == SN_VERDICT_DONE ? 0 : sn_outcome_exit(&out);
 	if (verdict != SN_VERDICT_RESTART)

@@ -50,6 +50,10 @@ static int take_layout(struct snrun *run, struct sn_err *err)
 					  job->id);
 		run->layout = job->spec.layout;
 		run->spares = job->spec.spares;
+		run->elastic = job->spec.has_elastic;
+		sn_sizes_init(&run->sizes, &run->layout,
+			      run->elastic ? &job->spec.elastic : NULL);
+		run->want = run->sizes.want;
 		return 0;
 	}
 	for (uint32_t i = 0; i < job->n_nodes; i++)
@@ -82,9 +86,15 @@ static int find_dir(struct snrun *run, struct sn_err *err)
 static int plan_anew(struct snrun *run, struct sn_err *err)
 {
 	const struct sn_job *job = &run->job;
+	int rc;
 
-	return sn_plan_build(&run->layout, run->spares, job->topo, job->offer,
-			     job->n_nodes, &run->plan, err);
+	if (!run->elastic)
+		return sn_plan_build(&run->layout, run->spares, job->topo,
+				     job->offer, job->n_nodes, &run->plan, err);
+	rc = snrun_fit(run, NULL, run->want, &run->plan, err);
+	if (!rc)
+		run->layout = run->plan.layout;
+	return rc;
 }
 
 int snrun_load(struct snrun *run, struct sn_err *err)
@@ -184,6 +194,12 @@ static void continue_plan(struct snrun *run)
 
 	if (rc) {
 		snrun_say("the ranks are placed anew: %s", err.text);
+		return;
+	}
+	/* Of an elastic job that had another size there is nothing to keep. */
+	if (old.job_id == run->job.id && run->elastic &&
+	    old.layout.dp != run->layout.dp) {
+		sn_plan_done(&old);
 		return;
 	}
 	if (old.job_id != run->job.id || !same_layout(&old.layout, &run->layout) ||
@@ -314,6 +330,9 @@ static int add_variables(const struct snrun *run, uint32_t nodes,
 	if (list && strlen(list) < 100000)
 		sn_words_add(to, SN_STEPENV_NODES "=%s", list);
 	snrun_add_timeouts(run, to);
+	if (run->elastic && sn_sizes_micro_batches(&run->sizes, plan->layout.dp))
+		sn_words_add(to, SN_STEPENV_MICRO_BATCHES "=%u",
+			     sn_sizes_micro_batches(&run->sizes, plan->layout.dp));
 	if (run->bind) {
 		sn_words_add(to, SN_STEPENV_BIND "=%s", run->bind);
 		/* Slurm's own binding is never widened, so it would be in the way. */
@@ -322,6 +341,12 @@ static int add_variables(const struct snrun *run, uint32_t nodes,
 	}
 	free(list);
 	return list && !to->failed ? 0 : -ENOMEM;
+}
+
+/* Is it another layout than the job was submitted with? */
+static bool resized(const struct snrun *run)
+{
+	return run->elastic && run->layout.dp != run->job.spec.layout.dp;
 }
 
 int snrun_command(const struct snrun *run, int task_stderr,
@@ -339,7 +364,7 @@ int snrun_command(const struct snrun *run, int task_stderr,
 		.overlap = run->state.overlap,
 		.overcommit = run->job.cpus < run->layout.world,
 		.task_stderr = task_stderr,
-		.layout = run->parallel ? layout : NULL,
+		.layout = run->parallel || resized(run) ? layout : NULL,
 		.extra = run->srun_options,
 		.command = run->command,
 		.environment = run->environment,

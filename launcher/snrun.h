@@ -3,7 +3,7 @@
  * snrun.h - the parts of snrun.
  *
  * snrun.c: the command line. setup.c: the job, its plan, its directory.
- * relaunch.c: one generation after the other. step.c: one srun and what happens
+ * relaunch.c: one generation after the other. resize.c: another size. step.c: one srun and what happens
  * while it runs; stepgone.c: until it is gone. watch.c: which nodes the job still
  * has. learn.c: timeouts from records. distribute.c: the files on every node.
  */
@@ -21,6 +21,7 @@
 #include "launcher/runstate.h"
 #include "launcher/sruncmd.h"
 #include "topology/err.h"
+#include "topology/sizes.h"
 #include "topology/timeouts.h"
 
 struct snrun {
@@ -36,6 +37,9 @@ struct snrun {
 
 	struct sn_job job;
 	struct sn_layout layout;
+	bool elastic; /* it may run at other sizes than the layout's */
+	struct sn_sizes sizes;
+	uint32_t want; /* the dp that it is to have where it can */
 	uint32_t spares; /* in each supernode, SN_PLAN_MOST_SPARES */
 	struct sn_plan plan;
 	char host[SN_RUNSTATE_HOST_MAX];
@@ -60,6 +64,14 @@ int snrun_load(struct snrun *run, struct sn_err *err);
 /* Take the directory, clean up after a killed snrun, make or continue the plan. */
 int snrun_prepare(struct snrun *run, struct sn_err *err);
 void snrun_done(struct snrun *run);
+
+/* The plan of the largest legal size, at most at_most, that the job's nodes as
+ * known hold without those to avoid (may be NULL). -ENODEV: none. */
+int snrun_fit(const struct snrun *run, const struct sn_names *avoid,
+	      uint32_t at_most, struct sn_plan *ret, struct sn_err *err);
+/* The same for what the job holds now, and it is the plan. */
+int snrun_resize(struct snrun *run, const struct sn_names *avoid,
+		 struct sn_err *err);
 
 /* srun's words and environment for the plan. */
 int snrun_command(const struct snrun *run, int task_stderr,

@@ -29,6 +29,10 @@
 #define SN_STEPENV_JOB_DIR "SUPERNODE_JOB_DIR"
 #define SN_STEPENV_BIND "SUPERNODE_BIND"
 
+/* For the ranks of a job with --elastic=…gbs=,mbs=: micro batches of each replica
+ * in one global batch, at the size of this generation. */
+#define SN_STEPENV_MICRO_BATCHES "SUPERNODE_MICRO_BATCHES"
+
 #define SN_STEPENV_HOST_MAX 256 /* with the NUL */
 
 struct sn_stepenv {

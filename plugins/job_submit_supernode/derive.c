@@ -218,8 +218,9 @@ static void set_request(job_desc_msg_t *job_desc, const struct plan *plan)
 		   plan->type[0] ? ":" : "", plan->type);
 	if (job_desc->script && job_desc->environment)
 		tell_script(job_desc);
-	/* A spare is no use to a job that ends with the node that it is for. */
-	if (plan->spec->spares)
+	/* A spare is no use to a job that ends with the node that it is for, nor
+	 * a smaller size to one that ends with the first that it loses. */
+	if (plan->spec->spares || plan->spec->has_elastic)
 		job_desc->kill_on_node_fail = 0;
 }
 
