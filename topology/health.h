@@ -149,9 +149,9 @@ int sn_health_fault(struct sn_health *h, const struct sn_health_fault *fault,
 int sn_health_probe_started(struct sn_health *h, uint32_t node, uint32_t card,
 			    double now, struct sn_health_actions *actions,
 			    struct sn_err *err);
-/* What came of it; text says what failed. One that was not asked for counts too:
- * a failed one quarantines, a passed one lets a SUSPECT card go, and a
- * QUARANTINED one after HealthHold. */
+/* What came of it; text says what failed. One that was not announced counts too: a
+ * failed one quarantines, a passed one lets a SUSPECT card go (but not one that is
+ * suspect for being slow), and a QUARANTINED one after HealthHold. */
 int sn_health_probe_done(struct sn_health *h, uint32_t node, uint32_t card,
 			 bool passed, const char *text, double now,
 			 struct sn_health_actions *actions, struct sn_err *err);

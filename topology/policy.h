@@ -71,6 +71,23 @@ struct sn_policy {
 	uint32_t elasticd_connections;
 	uint32_t history_days;
 	char operators[SN_POLICY_TEXT_MAX]; /* users, blanks or commas between */
+	/* healthconf.h says what they mean */
+	uint32_t health_slow, health_gross, health_domain; /* percent */
+	uint32_t health_score; /* tenths of a standard deviation */
+	uint32_t health_peers;
+	uint32_t health_window; /* s */
+	uint32_t health_settle; /* ms */
+	uint32_t health_domain_hold; /* s */
+	uint32_t health_probe_timeout, health_probe_retry; /* s */
+	uint32_t health_probe_tries;
+	uint32_t health_hold; /* s */
+	uint32_t health_escalate;
+	uint32_t health_escalate_time; /* s */
+	uint32_t health_recover; /* samples */
+	char health_codes[SN_POLICY_TEXT_MAX]; /* a path; "": none */
+	uint32_t health_unknown_code; /* enum sn_health_level */
+	char health_metrics[SN_POLICY_TEXT_MAX];
+	uint32_t health_job_reports; /* 0: hints, 1: trusted */
 };
 
 /* In the order of RankTable's words. */

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * healthcard.c - a card's states, and what moves it between them.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topology/health_internal.h"
+
+#define NEVER (-1.0)
+
+static const char *const state_name[SN_HEALTH_STATES] = {
+	"healthy", "suspect", "probing", "quarantined", "manual",
+};
+static const char *const kind_name[SN_HEALTH_KINDS] = {
+	"mask", "probe", "mark-probing", "quarantine", "needs-release", "unmask",
+	"degrade", "restore", "note",
+};
+
+const char *sn_health_state_name(enum sn_health_state state)
+{
+	return (unsigned int)state < SN_HEALTH_STATES ? state_name[state] : "?";
+}
+
+int sn_health_state_find(const char *word)
+{
+	for (int i = 0; i < SN_HEALTH_STATES; i++)
+		if (!strcmp(word, state_name[i]))
+			return i;
+	return -1;
+}
+
+const char *sn_health_kind_name(enum sn_health_kind kind)
+{
+	return (unsigned int)kind < SN_HEALTH_KINDS ? kind_name[kind] : "?";
+}
+
+/* ---- marks ---------------------------------------------------------------------- */
+
+int sn_card_mark(struct sn_health *h, uint32_t node, uint32_t card,
+		 struct sn_mark **ret, struct sn_err *err)
+{
+	struct sn_hcard *c;
+	struct sn_mark *m;
+	int rc = sn_health_find_card(h, node, card, &c, err);
+
+	if (rc)
+		return rc;
+	if (!c->mark) {
+		if (h->n_marks == h->size_marks) {
+			uint32_t size = h->size_marks ? h->size_marks * 2 : 16;
+			struct sn_mark **grown = realloc(h->mark, size * sizeof(*grown));
+
+			if (!grown)
+				return sn_health_no_memory(err);
+			h->mark = grown;
+			h->size_marks = size;
+		}
+		m = calloc(1, sizeof(*m));
+		if (!m)
+			return sn_health_no_memory(err);
+		m->node = node;
+		m->card = card;
+		m->ask_at = m->probe_at = NEVER;
+		m->metric = SN_METRICS_MAX;
+		c->mark = h->mark[h->n_marks++] = m;
+	}
+	*ret = c->mark;
+	return 0;
+}
+
+void sn_card_drop(struct sn_health *h, uint32_t at)
+{
+	struct sn_mark *m = h->mark[at];
+
+	sn_health_peek(h, m->node, m->card)->mark = NULL;
+	h->mark[at] = h->mark[--h->n_marks];
+	free(m);
+}
+
+bool sn_card_forgotten(const struct sn_health *h, const struct sn_mark *m,
+		       double now)
+{
+	if (m->state != SN_HEALTH_HEALTHY || m->probe_at >= 0)
+		return false;
+	if (m->n_times && sn_elapsed(m->time[0], now) < h->conf.escalate_time)
+		return false;
+	return !m->hinted || sn_elapsed(m->hint_at, now) >= h->conf.escalate_time;
+}
+
+/* How many anomalies are in the time that counts; older ones are forgotten. Those
+ * of the future, after a clock went back, count. */
+static uint32_t recent(struct sn_health *h, struct sn_mark *m, double now)
+{
+	while (m->n_times &&
+	       sn_elapsed(m->time[m->n_times - 1], now) >= h->conf.escalate_time)
+		m->n_times--;
+	return m->n_times;
+}
+
+static void remember(struct sn_mark *m, double now)
+{
+	memmove(m->time + 1, m->time, (SN_HEALTH_TIMES_MAX - 1) * sizeof(*m->time));
+	m->time[0] = now;
+	if (m->n_times < SN_HEALTH_TIMES_MAX)
+		m->n_times++;
+}
+
+static void enter(struct sn_mark *m, enum sn_health_state state, double now,
+		  const char *why)
+{
+	m->state = state;
+	m->since = now;
+	if (why)
+		snprintf(m->why, sizeof(m->why), "%s", why);
+}
+
+static void put(struct sn_health_actions *actions, const struct sn_mark *m,
+		enum sn_health_kind kind, double now, const char *why)
+{
+	struct sn_health_action *a = sn_health_put(actions, kind, m->node, m->card,
+						   now, why ? why : m->why);
+
+	a->leave = m->leave;
+	a->reset = m->reset;
+}
+
+static void ask(const struct sn_health *h, struct sn_mark *m, double now,
+		struct sn_health_actions *actions)
+{
+	m->ask_at = now + h->conf.probe_retry;
+	put(actions, m, SN_HEALTH_PROBE, now, NULL);
+}
+
+static void quarantine(struct sn_health *h, struct sn_mark *m, double now,
+		       const char *why, struct sn_health_actions *actions)
+{
+	enter(m, SN_HEALTH_QUARANTINED, now, why);
+	m->tries = 0;
+	m->probe_at = NEVER;
+	m->ask_at = now + h->conf.hold;
+	put(actions, m, SN_HEALTH_QUARANTINE, now, NULL);
+}
+
+static void to_manual(struct sn_mark *m, double now, const char *why,
+		      struct sn_health_actions *actions)
+{
+	enter(m, SN_HEALTH_MANUAL, now, why);
+	m->ask_at = m->probe_at = NEVER;
+	put(actions, m, SN_HEALTH_NEEDS_RELEASE, now, NULL);
+}
+
+static void to_healthy(struct sn_health *h, struct sn_mark *m, double now,
+		       const char *why, struct sn_health_actions *actions)
+{
+	put(actions, m, SN_HEALTH_UNMASK, now, why);
+	enter(m, SN_HEALTH_HEALTHY, now, why);
+	m->ask_at = m->probe_at = NEVER;
+	m->tries = m->good = 0;
+	m->dirty = m->leave = m->hinted = false;
+	m->reset = SN_RESET_NONE;
+	m->metric = SN_METRICS_MAX;
+	sn_health_forget_series(h, sn_health_peek(h, m->node, m->card));
+}
+
+/* ---- anomalies --------------------------------------------------------------------- */
+
+/* A hint masks nothing unless another reporter says the same. */
+static bool only_a_hint(struct sn_health *h, struct sn_mark *m,
+			const struct sn_anomaly *a, double now,
+			struct sn_health_actions *actions)
+{
+	bool before = m->hinted &&
+		sn_elapsed(m->hint_at, now) < h->conf.escalate_time;
+	char why[SN_HEALTH_WHY_SIZE];
+
+	if (m->state != SN_HEALTH_HEALTHY)
+		return true;
+	if (before && m->hint_by != a->by)
+		return false;
+	if (before && sn_elapsed(m->hint_at, now) < h->conf.probe_retry)
+		return true;
+	m->hinted = true;
+	m->hint_by = a->by;
+	m->hint_at = now;
+	sn_health_why(why, "hint: %s", a->why);
+	snprintf(m->why, sizeof(m->why), "%s", why);
+	put(actions, m, SN_HEALTH_PROBE, now, why);
+	return true;
+}
+
+static bool worse(const struct sn_mark *m, const struct sn_anomaly *a)
+{
+	return a->effect->manual ? m->state != SN_HEALTH_MANUAL :
+		a->effect->isolate && (m->state == SN_HEALTH_SUSPECT ||
+				       m->state == SN_HEALTH_PROBING);
+}
+
+/* A card that is marked already: only what is worse matters, and that the probe
+ * that runs may have seen the card before this. */
+static void again(struct sn_health *h, struct sn_mark *m,
+		  const struct sn_anomaly *a, double now,
+		  struct sn_health_actions *actions)
+{
+	m->dirty = true;
+	m->good = 0;
+	if (!a->effect->suspect || m->state == SN_HEALTH_MANUAL)
+		return;
+	if (a->metric == SN_METRICS_MAX)
+		m->metric = SN_METRICS_MAX; /* samples cannot free it any more */
+	if (a->effect->reset > m->reset)
+		m->reset = a->effect->reset;
+	m->leave |= a->effect->leave;
+	if (!worse(m, a))
+		return;
+	if (a->effect->manual)
+		to_manual(m, now, a->why, actions);
+	else
+		quarantine(h, m, now, a->why, actions);
+}
+
+int sn_anomaly(struct sn_health *h, uint32_t node, uint32_t card,
+	       const struct sn_anomaly *a, double now,
+	       struct sn_health_actions *actions, struct sn_err *err)
+{
+	char why[SN_HEALTH_WHY_SIZE];
+	struct sn_mark *m;
+	uint32_t n;
+	int rc = sn_card_mark(h, node, card, &m, err);
+
+	if (rc)
+		return rc;
+	if (a->hint && !h->conf.trust_jobs && only_a_hint(h, m, a, now, actions))
+		return 0;
+	if (m->state != SN_HEALTH_HEALTHY) {
+		again(h, m, a, now, actions);
+		return 0;
+	}
+	if (!a->effect->counts && !a->effect->suspect) {
+		put(actions, m, SN_HEALTH_NOTE, now, a->why);
+		return 0;
+	}
+	remember(m, now);
+	n = recent(h, m, now);
+	h->stats.marks += a->effect->suspect;
+	m->leave = a->effect->leave;
+	m->reset = a->effect->reset;
+	m->metric = a->metric;
+	m->job = a->job;
+	m->good = m->tries = 0;
+	m->dirty = m->probe_at >= 0;
+	if (a->effect->manual) {
+		to_manual(m, now, a->why, actions);
+	} else if (h->conf.escalate && n >= h->conf.escalate) {
+		sn_health_why(why, "%u in %.0f h: %s", n,
+			      h->conf.escalate_time / 3600, a->why);
+		to_manual(m, now, why, actions);
+	} else if (a->effect->isolate) {
+		quarantine(h, m, now, a->why, actions);
+	} else if (a->effect->suspect) {
+		enter(m, SN_HEALTH_SUSPECT, now, a->why);
+		put(actions, m, SN_HEALTH_MASK, now, NULL);
+		ask(h, m, now, actions);
+	} else {
+		put(actions, m, SN_HEALTH_NOTE, now, a->why);
+	}
+	return 0;
+}
+
+int sn_health_fault(struct sn_health *h, const struct sn_health_fault *fault,
+		    double now, struct sn_health_actions *actions,
+		    struct sn_err *err)
+{
+	struct sn_anomaly a = {
+		.metric = SN_METRICS_MAX, .job = fault->job,
+		.hint = fault->hint, .by = fault->by,
+	};
+	char why[SN_HEALTH_WHY_SIZE];
+	const char *text;
+	enum sn_health_level level;
+	struct sn_hcard *card;
+	int rc;
+
+	if (!fault->code || !*fault->code)
+		return sn_err_set(err, -EINVAL, "a fault without a code");
+	if (now - now != 0)
+		return sn_err_set(err, -EINVAL, "the time is no number");
+	rc = sn_health_find_card(h, fault->node, fault->card, &card, err);
+	if (!rc)
+		rc = sn_health_reserve(actions, SN_ANOMALY_ACTIONS, err);
+	if (rc)
+		return rc;
+	level = sn_health_code_level(h->codes, fault->code, h->conf.unknown, &text);
+	a.effect = sn_health_effect(level);
+	if (fault->text && *fault->text)
+		text = fault->text;
+	sn_health_why(why, "fault %.40s (%s)%s%s", fault->code,
+		      sn_health_level_name(level), *text ? ": " : "", text);
+	a.why = why;
+	return sn_anomaly(h, fault->node, fault->card, &a, now, actions, err);
+}
+
+void sn_card_good(struct sn_health *h, struct sn_mark *m, uint32_t metric,
+		  uint32_t job, bool good, double now,
+		  struct sn_health_actions *actions)
+{
+	char why[SN_HEALTH_WHY_SIZE];
+
+	if (m->metric != metric || m->job != job || m->state != SN_HEALTH_SUSPECT)
+		return;
+	m->good = good ? m->good + 1 : 0;
+	if (!h->conf.recover || m->good < h->conf.recover)
+		return;
+	sn_health_why(why, "the last %u samples of %s were in order", m->good,
+		      h->conf.metric[metric].name);
+	to_healthy(h, m, now, why, actions);
+}
+
+/* ---- probes --------------------------------------------------------------------- */
+
+int sn_health_probe_started(struct sn_health *h, uint32_t node, uint32_t card,
+			    double now, struct sn_health_actions *actions,
+			    struct sn_err *err)
+{
+	struct sn_hcard *c = sn_health_peek(h, node, card);
+	struct sn_mark *m = c ? c->mark : NULL;
+	int rc;
+
+	if (!m || m->state == SN_HEALTH_MANUAL || m->probe_at >= 0 ||
+	    (m->state == SN_HEALTH_HEALTHY && !m->hinted))
+		return 0;
+	rc = sn_health_reserve(actions, 1, err);
+	if (rc)
+		return rc;
+	m->probe_at = now;
+	m->dirty = false;
+	if (m->state == SN_HEALTH_SUSPECT) {
+		enter(m, SN_HEALTH_PROBING, now, NULL);
+		m->ask_at = NEVER;
+		put(actions, m, SN_HEALTH_MARK_PROBING, now, NULL);
+	}
+	return 0;
+}
+
+static void passed_probe(struct sn_health *h, struct sn_mark *m, double now,
+			 const char *text, struct sn_health_actions *actions)
+{
+	char why[SN_HEALTH_WHY_SIZE];
+	bool dirty = m->dirty && m->probe_at >= 0;
+
+	m->probe_at = NEVER;
+	m->tries = 0;
+	m->dirty = false;
+	sn_health_why(why, "the probe passed%s%s", text && *text ? ": " : "",
+		      text ? text : "");
+	switch (m->state) {
+	case SN_HEALTH_PROBING:
+		if (dirty) {
+			enter(m, SN_HEALTH_SUSPECT, now, NULL);
+			put(actions, m, SN_HEALTH_MASK, now, NULL);
+			ask(h, m, now, actions);
+			return;
+		}
+		to_healthy(h, m, now, why, actions);
+		return;
+	case SN_HEALTH_SUSPECT:
+		/* It was not asked for, and a look at the device says nothing
+		 * of how fast it is. */
+		if (m->metric == SN_METRICS_MAX)
+			to_healthy(h, m, now, why, actions);
+		return;
+	case SN_HEALTH_QUARANTINED:
+		/* Not if it is sick since the probe began, nor too early. */
+		if (!dirty && (sn_elapsed(m->since, now) >= h->conf.hold))
+			to_healthy(h, m, now, why, actions);
+		return;
+	default:
+		return;
+	}
+}
+
+/* Also one that was not asked for: HealthCheckProgram runs it every so often. */
+static int failed_probe(struct sn_health *h, uint32_t node, uint32_t card,
+			double now, const char *text,
+			struct sn_health_actions *actions, struct sn_err *err)
+{
+	struct sn_anomaly a = {
+		.effect = sn_health_effect(SN_LEVEL_PRE_SEPARATE),
+		.metric = SN_METRICS_MAX,
+	};
+	char why[SN_HEALTH_WHY_SIZE];
+	struct sn_hcard *c = sn_health_peek(h, node, card);
+
+	sn_health_why(why, "the probe failed%s%s", text && *text ? ": " : "",
+		      text ? text : "");
+	if (c && c->mark)
+		c->mark->probe_at = NEVER;
+	if (c && c->mark && c->mark->state == SN_HEALTH_QUARANTINED) {
+		quarantine(h, c->mark, now, why, actions); /* its time begins anew */
+		return 0;
+	}
+	a.why = why;
+	return sn_anomaly(h, node, card, &a, now, actions, err);
+}
+
+int sn_health_probe_done(struct sn_health *h, uint32_t node, uint32_t card,
+			 bool passed, const char *text, double now,
+			 struct sn_health_actions *actions, struct sn_err *err)
+{
+	struct sn_hcard *c;
+	int rc = sn_health_find_card(h, node, card, &c, err);
+
+	if (!rc)
+		rc = sn_health_reserve(actions, SN_ANOMALY_ACTIONS, err);
+	if (rc)
+		return rc;
+	if (!passed)
+		return failed_probe(h, node, card, now, text, actions, err);
+	if (c->mark)
+		passed_probe(h, c->mark, now, text, actions);
+	return 0;
+}
+
+int sn_health_release(struct sn_health *h, uint32_t node, uint32_t card,
+		      const char *who, double now,
+		      struct sn_health_actions *actions, struct sn_err *err)
+{
+	char why[SN_HEALTH_WHY_SIZE];
+	struct sn_hcard *c;
+	int rc = sn_health_find_card(h, node, card, &c, err);
+
+	if (!rc)
+		rc = sn_health_reserve(actions, 1, err);
+	if (rc || !c->mark)
+		return rc;
+	sn_health_why(why, "released by %s", who && *who ? who : "an administrator");
+	if (c->mark->state != SN_HEALTH_HEALTHY)
+		to_healthy(h, c->mark, now, why, actions);
+	c->mark->n_times = 0;
+	c->mark->hinted = false;
+	c->mark->probe_at = NEVER;
+	return 0;
+}
+
+/* ---- time --------------------------------------------------------------------------- */
+
+double sn_card_next(const struct sn_health *h, const struct sn_mark *m)
+{
+	if (m->probe_at >= 0)
+		return m->probe_at + h->conf.probe_timeout;
+	if (m->ask_at >= 0 && m->state != SN_HEALTH_HEALTHY)
+		return m->ask_at;
+	return 1e300;
+}
+
+static void no_answer(struct sn_health *h, struct sn_mark *m, double now,
+		      struct sn_health_actions *actions)
+{
+	char why[SN_HEALTH_WHY_SIZE];
+
+	m->probe_at = NEVER;
+	m->tries++;
+	if (m->state == SN_HEALTH_QUARANTINED) {
+		m->ask_at = now + h->conf.probe_retry;
+	} else if (m->state == SN_HEALTH_PROBING && m->tries >= h->conf.probe_tries) {
+		sn_health_why(why, "no answer from %u probes; %s", m->tries, m->why);
+		quarantine(h, m, now, why, actions);
+	} else if (m->state == SN_HEALTH_PROBING) {
+		enter(m, SN_HEALTH_SUSPECT, now, NULL);
+		put(actions, m, SN_HEALTH_MASK, now, NULL);
+		ask(h, m, now, actions);
+	}
+}
+
+void sn_card_due(struct sn_health *h, struct sn_mark *m, double now,
+		 struct sn_health_actions *actions)
+{
+	/* After a clock that went back, waiting begins anew from now. */
+	if (m->probe_at > now)
+		m->probe_at = now;
+	if (m->since > now)
+		m->since = now;
+	if (m->ask_at > now + (h->conf.hold > h->conf.probe_retry ?
+			       h->conf.hold : h->conf.probe_retry))
+		m->ask_at = now + h->conf.probe_retry;
+	if (m->probe_at >= 0) {
+		if (now - m->probe_at >= h->conf.probe_timeout)
+			no_answer(h, m, now, actions);
+		return;
+	}
+	if (m->ask_at >= 0 && now >= m->ask_at &&
+	    (m->state == SN_HEALTH_SUSPECT || m->state == SN_HEALTH_QUARANTINED))
+		ask(h, m, now, actions);
+}
