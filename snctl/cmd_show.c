@@ -41,7 +41,7 @@ static void add_node(const struct live *live, uint32_t n, struct tally *t)
 
 static const char *const supernode_head[] = {
 	"<supernode", "<fabric", ">nodes", ">up", ">cards", ">free", ">busy",
-	">masked", ">whole_free_nodes", ">spare_nodes", ">pool_free", NULL,
+	">masked", ">whole_free_nodes", ">spare_nodes", "<held_now", ">pool_free", NULL,
 };
 
 static int show_supernodes(const struct live *live, struct table *t, struct sn_err *err)
@@ -55,7 +55,7 @@ static int show_supernodes(const struct live *live, struct table *t, struct sn_e
 	for (uint32_t s = 0; s < live->topo->n_supernodes; s++) {
 		const struct sn_topo_supernode *sn = &live->topo->supernode[s];
 		struct tally tally = { 0 };
-		char pool[32] = "-";
+		char *held = live_held_nodes(live, s), pool[32] = "-";
 
 		for (uint32_t n = 0; n < sn->n_nodes; n++)
 			add_node(live, sn->first_node + n, &tally);
@@ -72,6 +72,8 @@ static int show_supernodes(const struct live *live, struct table *t, struct sn_e
 		table_add(t, "%u", tally.masked);
 		table_add(t, "%u", tally.whole);
 		table_add(t, "%u", sn->spare_nodes);
+		table_add(t, "%s", held ? held : "-");
+		free(held);
 		table_add(t, "%s", pool);
 	}
 	free(node);

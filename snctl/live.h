@@ -75,6 +75,9 @@ void live_done(struct live *live);
 /* Fill job->spare of a running job with spares; read_jobs() does. */
 int live_find_spares(const struct live *live, struct live_job *job,
 		     struct sn_err *err);
+/* The nodes of supernode s that are held back as SpareNodes now, as a hostlist (free);
+ * NULL: none. */
+char *live_held_nodes(const struct live *live, uint32_t s);
 /* Fill job->pool and job->lost of a running job; read_jobs() does. */
 int live_find_pool(const struct live *live, struct live_job *job,
 		   struct sn_err *err);

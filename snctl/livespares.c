@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * livespares.c - which nodes of a running job are its spares.
+ * livespares.c - which nodes of a running job are its spares, and which are held as
+ * SpareNodes.
  */
 #include "config.h"
 
@@ -8,7 +9,37 @@
 #include <stdlib.h>
 
 #include "snctl/live.h"
+#include "topology/hostlist.h"
 #include "topology/spares.h"
+
+/* No job has anything of it, and every card may be given out. */
+static bool is_wholly_free(const struct live_node *node)
+{
+	return node->info && node->up && !node->late &&
+		live_free(node) == node->cards &&
+		node->cpus_free == node->info->cpus_efctv;
+}
+
+char *live_held_nodes(const struct live *live, uint32_t s)
+{
+	const struct sn_topo_supernode *sn = &live->topo->supernode[s];
+	const char **name = calloc((size_t)sn->n_nodes + 1, sizeof(*name));
+	uint32_t left = sn->spare_nodes, at = sn->n_nodes;
+	char *list = NULL;
+
+	for (uint32_t k = sn->n_nodes; name && k-- > 0 && left; ) {
+		uint32_t n = sn->first_node + k;
+
+		if (!is_wholly_free(&live->node[n]))
+			continue;
+		name[--at] = live->topo->node[n].name;
+		left--;
+	}
+	if (name && at < sn->n_nodes)
+		list = sn_hostlist_compress(&name[at], sn->n_nodes - at);
+	free(name);
+	return list;
+}
 
 struct at {
 	struct sn_spares_node node;

@@ -46,13 +46,13 @@ struct why_node {
 	uint32_t cpus, weight, flags; /* SN_NODE_* */
 	uint64_t memory; /* MB free */
 	bool idle; /* no job has anything of it */
+	bool held; /* one of the SpareNodes */
 	enum why_out out;
 };
 
 struct why_state {
 	struct why_node *node; /* [n_nodes] */
 	struct sn_place_supernode *supernode; /* [n_supernodes] */
-	bool spares_kept; /* by keep_spares() */
 };
 
 /* exact: where that is only a guess, take the number of nodes as given. */

@@ -32,9 +32,9 @@ static void count_parallel(const struct live *live, const struct why_state *stat
 {
 	const struct sn_topo_supernode *sn = &live->topo->supernode[w->supernode];
 	const struct sn_place_request *r = &ask->request;
-	uint32_t keep = r->spares + (r->use_spare_nodes ? 0 : sn->spare_nodes);
+	uint32_t keep = r->spares;
 
-	/* From the back: SpareNodes are the last wholly free ones. */
+	/* From the back, as SpareNodes are. */
 	for (uint32_t k = sn->n_nodes; k-- > 0; ) {
 		const struct why_node *node = &state->node[sn->first_node + k];
 		uint32_t cards = (uint32_t)__builtin_popcountll(node->free);
@@ -52,9 +52,10 @@ static void count_parallel(const struct live *live, const struct why_state *stat
 		ranks -= ranks % r->node_block;
 		if (node->out) {
 			w->out[node->out]++;
-		} else if (keep && cards && node->free == node->cards &&
-			   !(node->flags & SN_NODE_LATE)) {
-			keep--;
+		} else if ((node->held && !r->use_spare_nodes) ||
+			   (keep && cards && node->free == node->cards &&
+			    !(node->flags & SN_NODE_LATE))) {
+			keep -= !node->held || r->use_spare_nodes;
 			w->held += cards;
 			w->out[WHY_SPARE]++;
 		} else if (r->whole_nodes && node->free != node->cards) {

@@ -328,35 +328,35 @@ static int find_usable(const struct live *live, const struct why_extra *extra,
 /* ---- SpareNodes ------------------------------------------------------------------ */
 
 /*
- * As topology/supernode keeps them from jobs without --parallel: first those
- * wholly free nodes that the job could not have anyway. For --parallel the
- * engine keeps them itself.
+ * As topology/supernode keeps them: the last ones that are wholly free, whoever may
+ * use them. For --parallel the engine keeps them itself, and is told what it cannot
+ * see.
  */
-static void keep_spares(const struct live *live, struct why_state *ret)
+static void keep_spares(const struct live *live, const struct why_ask *ask,
+			struct why_state *ret)
 {
 	for (uint32_t s = 0; s < live->topo->n_supernodes; s++) {
 		const struct sn_topo_supernode *sn = &live->topo->supernode[s];
 		uint32_t left = sn->spare_nodes;
 
-		for (int pass = 0; pass < 2; pass++) {
-			for (uint32_t k = sn->n_nodes; k-- > 0 && left; ) {
-				struct why_node *node = &ret->node[sn->first_node + k];
+		for (uint32_t k = sn->n_nodes; k-- > 0 && sn->spare_nodes; ) {
+			uint32_t n = sn->first_node + k;
+			struct why_node *node = &ret->node[n];
+			bool whole = live->node[n].up && node->idle &&
+				!(node->flags & SN_NODE_LATE) && node->free == node->cards;
 
-				if (node->out == WHY_DOWN || !node->idle ||
-				    node->flags & SN_NODE_LATE ||
-				    !live->node[sn->first_node + k].up ||
-				    (node->out == WHY_IN) != (pass == 1))
-					continue;
-				if (pass == 1) {
-					if (node->free != node->cards)
-						continue;
-					node->out = WHY_SPARE;
-				}
-				left--;
-			}
+			if (!node->idle)
+				node->flags |= SN_NODE_PARTLY;
+			if (node->out && whole)
+				node->flags |= SN_NODE_STANDBY;
+			if (!whole || !left)
+				continue;
+			left--;
+			node->held = true;
+			if (!node->out && !ask->parallel)
+				node->out = WHY_SPARE;
 		}
 	}
-	ret->spares_kept = true;
 }
 
 int why_state_make(const struct live *live, const struct why_extra *extra,
@@ -370,8 +370,8 @@ int why_state_make(const struct live *live, const struct why_extra *extra,
 	rc = find_free(live, when, ret, err);
 	if (!rc)
 		rc = find_usable(live, extra, job, part, ask, when, ret, err);
-	if (!rc && !ask->parallel)
-		keep_spares(live, ret);
+	if (!rc)
+		keep_spares(live, ask, ret);
 	if (rc)
 		why_state_done(ret);
 	return rc;

@@ -37,8 +37,10 @@
  *   node_block whole node blocks. A unit holds whole unit blocks; with
  *   unit_block over node_block a node in no unit is a unit of its own.
  * - Held back are, unless use_spare_nodes, the last SpareNodes nodes of each
- *   supernode, in topology order, of those that are neither absent nor late and
- *   have cards, all free; all of them where there are fewer.
+ *   supernode, in topology order, of those that are not late and have cards, all
+ *   free, and of which nobody has a part (SN_NODE_PARTLY); all of them where there
+ *   are fewer. An absent node is one of them if it is as healthy and free, and only
+ *   not for this job (SN_NODE_STANDBY): in another partition, reserved, excluded.
  * - Spares: if the most ranks the job runs on one node of a supernode is m,
  *   `spares` further nodes that serve, each with min(free, max_ranks) >= m.
  *   Which ones does not enter 2 to 6: the first in topology order, late ones
@@ -122,6 +124,8 @@
 #define SN_NODE_REQUIRED (1u << 2) /* the user's -w: must be in the answer */
 #define SN_NODE_DEGRADED (1u << 3) /* its supernode's or unit's links are */
 #define SN_NODE_DRAWS (1u << 4) /* runs a job already: draws its power; also if absent */
+#define SN_NODE_PARTLY (1u << 5) /* has jobs, though its cards may be free: no SpareNode */
+#define SN_NODE_STANDBY (1u << 6) /* absent for this job, yet healthy and wholly free */
 
 struct sn_place_node {
 	uint64_t cards; /* every configured card, bit c = card c */

@@ -57,7 +57,11 @@ static void hold_spare_nodes(struct pl *p, uint32_t s)
 		uint32_t i = sn->first_node + n;
 		const struct sn_place_node *node = &p->state->node[i];
 
-		if (node->flags & (SN_NODE_ABSENT | SN_NODE_LATE) ||
+		if (node->flags & SN_NODE_ABSENT) {
+			left -= !!(node->flags & SN_NODE_STANDBY);
+			continue;
+		}
+		if (node->flags & (SN_NODE_LATE | SN_NODE_PARTLY) ||
 		    !node->cards || node->free != node->cards)
 			continue;
 		p->held[i] = PL_HELD_SPARE;

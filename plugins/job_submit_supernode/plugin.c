@@ -17,6 +17,7 @@
 #include "plugins/common/jobopts.h"
 #include "plugins/job_submit_supernode/derive.h"
 #include "plugins/job_submit_supernode/segment.h"
+#include "plugins/job_submit_supernode/spareroom.h"
 #include "plugins/job_submit_supernode/update.h"
 
 const char plugin_name[] = "Supernode job submit plugin";
@@ -141,6 +142,9 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		return refuse(rc, &err, err_msg);
 	if (!sn_jobopts_find(job_desc->spank_job_env,
 			     job_desc->spank_job_env_size, &text)) {
+		rc = spareroom_check(job_desc, api, &err);
+		if (rc)
+			return refuse(rc, &err, err_msg);
 		tell_segment(job_desc);
 		return SLURM_SUCCESS;
 	}
@@ -165,8 +169,10 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		/* First, as write_out() frees what text points into. */
 		tell_clients(job_desc, &text, &spec.layout);
 		write_out(job_desc, &spec.layout);
+		return SLURM_SUCCESS;
 	}
-	return SLURM_SUCCESS;
+	rc = spareroom_check(job_desc, api, &err);
+	return rc ? refuse(rc, &err, err_msg) : SLURM_SUCCESS;
 }
 
 static int change_layout(job_desc_msg_t *job_desc, job_record_t *job_ptr,
@@ -206,14 +212,15 @@ extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		return refuse(rc, &err, err_msg);
 	if (job_ptr && update_is_order(job_desc))
 		return change_layout(job_desc, job_ptr, err_msg);
-	if (!job_ptr || !sn_jobopts_find(job_ptr->spank_job_env,
-					 job_ptr->spank_job_env_size, &text))
-		return SLURM_SUCCESS;
 	api = sn_topoapi_find();
-	if (!api || !api->topo() || sn_jobspec_parse(&text, 0, &spec, NULL) ||
-	    !spec.has_parallel)
+	if (!job_ptr || !api || !api->topo())
 		return SLURM_SUCCESS;
-	rc = update_request(job_desc, job_ptr, api, &spec, &err);
+	if (!sn_jobopts_find(job_ptr->spank_job_env,
+			     job_ptr->spank_job_env_size, &text) ||
+	    sn_jobspec_parse(&text, 0, &spec, NULL) || !spec.has_parallel)
+		rc = spareroom_check_update(job_desc, job_ptr, api, &err);
+	else
+		rc = update_request(job_desc, job_ptr, api, &spec, &err);
 	/* Without accounting, slurmctld takes a change of partition for failed
 	 * if errno, which it has not set, happens not to be 0. */
 	errno = 0;

@@ -15,6 +15,7 @@
 
 #include "plugins/job_submit_supernode/derive.h"
 #include "plugins/job_submit_supernode/segment.h"
+#include "plugins/job_submit_supernode/spareroom.h"
 
 static bool is_set32(uint32_t v)
 {
@@ -77,31 +78,36 @@ static int find_room(const job_desc_msg_t *job_desc,
 	const struct sn_topo *topo = api->topo();
 	uint32_t *nodes = calloc((size_t)topo->n_supernodes + 1,
 				 sizeof(*nodes));
+	uint32_t *spares = calloc((size_t)topo->n_supernodes + 1,
+				  sizeof(*spares));
 	bitstr_t *usable = derive_usable_nodes(job_desc);
-	uint32_t s, t, n;
-	int i, rc = nodes ? 0 : -ENOMEM;
+	bitstr_t *held = spareroom_nodes(api);
+	uint32_t s, t;
+	int i, rc = nodes && spares ? 0 : -ENOMEM;
 
 	*ret = (struct room){ 0 };
-	for (i = 0; nodes && next_node(&i); i++) {
+	for (i = 0; !rc && next_node(&i); i++) {
 		t = api->topo_node((uint32_t)i);
-		if (t != SN_NONE && (!usable || bit_test(usable, i)))
+		if (t == SN_NONE || (usable && !bit_test(usable, i)))
+			continue;
+		if (held && bit_test(held, i))
+			spares[topo->node[t].supernode]++;
+		else
 			nodes[topo->node[t].supernode]++;
 	}
-	for (s = 0; nodes && s < topo->n_supernodes; s++) {
-		const struct sn_topo_supernode *sn = &topo->supernode[s];
-		uint32_t rest = sn->n_nodes > sn->spare_nodes ?
-			sn->n_nodes - sn->spare_nodes : 0;
+	for (s = 0; !rc && s < topo->n_supernodes; s++) {
+		uint32_t n = nodes[s];
 
-		/* Nodes of it that the job may not use serve as spares too. */
-		n = nodes[s] < rest ? nodes[s] : rest;
 		if (n > ret->largest) {
 			ret->largest = n;
-			ret->spares = nodes[s] - n;
+			ret->spares = spares[s];
 		}
 		ret->segments += spread && n / k ? 1 : n / k;
 	}
 	FREE_NULL_BITMAP(usable);
+	FREE_NULL_BITMAP(held);
 	free(nodes);
+	free(spares);
 	return rc;
 }
 

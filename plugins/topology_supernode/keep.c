@@ -14,6 +14,7 @@
 #include "plugins/topology_supernode/keep.h"
 #include "plugins/topology_supernode/marks.h"
 #include "plugins/topology_supernode/model.h"
+#include "plugins/topology_supernode/offer.h"
 
 static bool is_offered(const struct need *need, uint32_t t)
 {
@@ -26,16 +27,25 @@ static bool is_idle(int i)
 	const node_record_t *node_ptr = node_record_table_ptr[i];
 
 	return bit_test(idle_node_bitmap, i) && !IS_NODE_DOWN(node_ptr) &&
-		!IS_NODE_DRAIN(node_ptr) && !IS_NODE_NO_RESPOND(node_ptr);
+		!IS_NODE_DRAIN(node_ptr) && !IS_NODE_FAIL(node_ptr) &&
+		!IS_NODE_MAINT(node_ptr) && !IS_NODE_NO_RESPOND(node_ptr);
 }
 
-static bool has_all_cores(const struct need *need, int i)
+bool keep_stands_by(int i)
 {
-	bitstr_t *cores = need->topo_eval->avail_core[i];
 	const node_record_t *node_ptr = node_record_table_ptr[i];
 
-	return cores && (uint32_t)bit_set_count(cores) +
-		node_ptr->core_spec_cnt >= node_ptr->tot_cores;
+	return is_idle(i) && !offer_node_flags(node_ptr) &&
+		!marks_of(node_ptr)->cards.masked;
+}
+
+bool keep_is_partly(const topology_eval_t *topo_eval, int i)
+{
+	bitstr_t *cores = topo_eval->avail_core[i];
+	const node_record_t *node_ptr = node_record_table_ptr[i];
+
+	return !(cores && (uint32_t)bit_set_count(cores) +
+		 node_ptr->core_spec_cnt >= node_ptr->tot_cores) && !is_idle(i);
 }
 
 /* No job has anything of it, and every card may be given out. */
@@ -44,29 +54,24 @@ static bool is_wholly_free(const struct need *need, uint32_t t)
 	const struct need_node *node = &need->node[t];
 	int i = model_node_inx(t);
 
-	if (i < 0 || node->flags & SN_NODE_LATE ||
-	    marks_of(node_record_table_ptr[i])->cards.masked)
+	if (i < 0)
 		return false;
 	if (!is_offered(need, t))
-		return is_idle(i);
-	if (node->free != node->cards)
-		return false;
-	return has_all_cores(need, i) || is_idle(i);
+		return keep_stands_by(i);
+	return !(node->flags & SN_NODE_LATE) && node->free == node->cards &&
+		!marks_of(node_record_table_ptr[i])->cards.masked &&
+		!keep_is_partly(need->topo_eval, i);
 }
 
+/* The same ones as the engine, see place.h. */
 static void keep_spares_of(struct need *need,
 			   const struct sn_topo_supernode *sn)
 {
 	uint32_t left = sn->spare_nodes, n, t;
 
-	for (n = 0; n < sn->n_nodes && left; n++) {
-		t = sn->first_node + n;
-		if (!is_offered(need, t) && is_wholly_free(need, t))
-			left--;
-	}
 	for (n = sn->n_nodes; n-- && left;) {
 		t = sn->first_node + n;
-		if (!is_offered(need, t) || !is_wholly_free(need, t))
+		if (!is_wholly_free(need, t))
 			continue;
 		need->node[t].flags |= SN_NODE_ABSENT;
 		left--;

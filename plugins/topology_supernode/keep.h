@@ -10,10 +10,15 @@
 
 /*
  * Mark absent, of each supernode, the last SpareNodes nodes of those that are
- * wholly free. Nodes that are wholly free and not offered (another partition, a
- * reservation) are left alone anyhow and count first.
+ * wholly free, also of those that are not offered (another partition, a
+ * reservation, -x).
  */
 void keep_spares(struct need *need);
+
+/* A node that is not offered: healthy and wholly free now? */
+bool keep_stands_by(int node_inx);
+/* One that is: do jobs have some of it in the time that the call is about? */
+bool keep_is_partly(const topology_eval_t *topo_eval, int node_inx);
 
 /* How much using a node wears the cluster out, for jobs of up to SmallJobCards
  * cards. */

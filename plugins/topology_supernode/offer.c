@@ -10,6 +10,7 @@
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
 
+#include "plugins/topology_supernode/keep.h"
 #include "plugins/topology_supernode/marks.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/named.h"
@@ -176,6 +177,28 @@ static void offer_node(const topology_eval_t *topo_eval, int i,
 		ret->node[t].flags |= SN_NODE_REQUIRED;
 }
 
+/* What the engine is to know of SpareNodes besides cards. topo_eval is not looked
+ * at where all cards count as free. */
+static void mark_spare_nodes(const topology_eval_t *topo_eval, struct offer *ret)
+{
+	const struct sn_topo *topo = model_topo();
+	uint32_t t;
+
+	for (t = 0; t < topo->n_nodes; t++) {
+		struct sn_place_node *node = &ret->node[t];
+		int i = model_node_inx(t);
+
+		if (i < 0 || !topo->supernode[topo->node[t].supernode].spare_nodes)
+			continue;
+		if (!(node->flags & SN_NODE_ABSENT))
+			node->flags |= !ret->all_free &&
+				keep_is_partly(topo_eval, i) ? SN_NODE_PARTLY : 0;
+		else if (ret->all_free ? model_cards(node_record_table_ptr[i]) :
+			 keep_stands_by(i))
+			node->flags |= SN_NODE_STANDBY;
+	}
+}
+
 int offer_from_eval(const topology_eval_t *topo_eval,
 		    const struct sn_jobspec *spec, struct offer *ret)
 {
@@ -197,6 +220,7 @@ int offer_from_eval(const topology_eval_t *topo_eval,
 	if (spec->pool.per == SN_POOL_NAMED)
 		named_keep_nodes(spec->pool.name, topo_eval->job_ptr->user_id,
 				 ret);
+	mark_spare_nodes(topo_eval, ret);
 	return 0;
 }
 
@@ -231,6 +255,7 @@ int offer_all_free(const struct sn_topoapi_ask *ask, struct offer *ret)
 	}
 	if (ask->spec->pool.per == SN_POOL_NAMED)
 		named_keep_nodes(ask->spec->pool.name, NAMED_ANY_USER, ret);
+	mark_spare_nodes(NULL, ret);
 	return 0;
 }
 

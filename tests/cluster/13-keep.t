@@ -22,12 +22,17 @@ a=$(SN_STEP=no submit --exclusive -N3 "$TESTS/held.sh")
 ok "3 nodes are busy" await "$a" RUNNING
 is "the spare is the last" "$(scontrol -o show job "$a" | sed -nE 's/.* NodeList=([^ ]*).*/\1/p')" "n[001,004,007]"
 is "one more node is another's" "$(try -N1 --exclusive)" "n013"
-waits "what takes the spare waits" -N14
+scontrol update NodeName=n014 State=DRAIN Reason=test
+waits "what takes the spare while another node is away waits" -N13
 is "and is not held" "$(scontrol -o show job "$WAITING" | grep -c 'Priority=0 ')" 0
-vacate "$WAITING"
-waits "the spare by name waits" -N1 -w n010
-is "and is not held" "$(scontrol -o show job "$WAITING" | grep -c 'Priority=0 ') $(state_of "$WAITING")" "0 PENDING"
+scontrol update NodeName=n014 State=RESUME
 vacate "$WAITING" "$a"
+refused "what cannot do without the spare is refused" '14 nodes are wanted, and of the 14 that it may use 1 is held back as SpareNodes .n010. .*so that 13 are left' -N14
+refused "so is the spare by name" '-w n010 .* n010 is held back as one of the SpareNodes of a, the last 1 of its 4 nodes' -N1 -w n010
+refused "and cards that only it would make enough" '14 nodes at least have the cards that are wanted' -n 105 --tres-per-task=gres/npu:1
+id=$(SN_STEP=no submit --hold -N13 "$TESTS/held.sh")
+like "a pending job cannot come to need it" "$(scontrol update "JobId=$id" NumNodes=14 2>&1)" '14 nodes are wanted'
+scancel "$id"
 refused "a segment that takes the spare everywhere" 'hold 2 of 4' -N12 --segment=4
 
 # A reservation without the spare can be filled: the spare is left alone anyhow.

@@ -279,6 +279,9 @@ static void make_state(struct gen_case *c, struct gen_rng *rng)
 	bool late = gen_chance(rng, 25), absent = gen_chance(rng, 25);
 	bool degraded = gen_chance(rng, 25), power = gen_chance(rng, 20);
 	bool required = gen_chance(rng, 10), odd = gen_chance(rng, 15);
+	/* A stream of its own, so that the rest of a seed's case stays. */
+	struct gen_rng own = { rng->state ^ 0x5a5a };
+	bool partly = gen_chance(&own, 25);
 
 	full_nodes(c);
 	if (gen_chance(rng, 70))
@@ -306,6 +309,9 @@ static void make_state(struct gen_case *c, struct gen_rng *rng)
 			node->flags |= SN_NODE_REQUIRED;
 		if (power && gen_chance(rng, node->free == node->cards ? 10 : 80))
 			node->flags |= SN_NODE_DRAWS;
+		if (partly && gen_chance(&own, 20))
+			node->flags |= node->flags & SN_NODE_ABSENT ?
+				SN_NODE_STANDBY : SN_NODE_PARTLY;
 	}
 	for (i = 0; power && i < c->topo.n_supernodes; i++)
 		if (gen_chance(rng, 70))

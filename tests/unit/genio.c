@@ -83,12 +83,14 @@ void gen_print(FILE *out, const struct gen_case *c)
 		fprintf(out, " ] weight %u", node->weight);
 		if (node->max_ranks != UINT32_MAX)
 			fprintf(out, " max_ranks %u", node->max_ranks);
-		fprintf(out, "%s%s%s%s%s\n",
+		fprintf(out, "%s%s%s%s%s%s%s\n",
 			node->flags & SN_NODE_ABSENT ? " ABSENT" : "",
 			node->flags & SN_NODE_LATE ? " LATE" : "",
 			node->flags & SN_NODE_REQUIRED ? " REQUIRED" : "",
 			node->flags & SN_NODE_DEGRADED ? " DEGRADED" : "",
-			node->flags & SN_NODE_DRAWS ? " DRAWS" : "");
+			node->flags & SN_NODE_DRAWS ? " DRAWS" : "",
+			node->flags & SN_NODE_PARTLY ? " PARTLY" : "",
+			node->flags & SN_NODE_STANDBY ? " STANDBY" : "");
 	}
 	for (i = 0; i < c->topo.n_supernodes; i++) {
 		if (c->supernode[i].pool_free == UINT64_MAX &&

@@ -39,8 +39,17 @@ static bool wholly_free(const struct sn_place_node *node)
 	return node->cards && node->free == node->cards;
 }
 
+/* A node that SpareNodes may hold, whoever asks. A late one is not at hand. */
+static bool may_stand_by(const struct sn_place_node *node)
+{
+	if (!offered(node))
+		return node->flags & SN_NODE_STANDBY;
+	return wholly_free(node) &&
+		!(node->flags & (SN_NODE_LATE | SN_NODE_PARTLY));
+}
+
 /* "SpareNodes holds back the last healthy wholly free nodes of a supernode in
- * the file's order." A late one is not at hand, so it is no spare. */
+ * the file's order." */
 static void hold_back(struct oracle *o)
 {
 	const struct sn_topo *topo = o->topo;
@@ -53,9 +62,7 @@ static void hold_back(struct oracle *o)
 		for (i = topo->supernode[s].n_nodes; i-- > 0 && keep > 0;) {
 			uint32_t n = topo->supernode[s].first_node + i;
 
-			if (offered(&o->state->node[n]) &&
-			    !(o->state->node[n].flags & SN_NODE_LATE) &&
-			    wholly_free(&o->state->node[n])) {
+			if (may_stand_by(&o->state->node[n])) {
 				o->held[n] = true;
 				keep--;
 			}

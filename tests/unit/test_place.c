@@ -202,6 +202,41 @@ static void ranks_fill_in_order(void **state)
 	end(&w);
 }
 
+/* "SpareNodes holds back the last healthy wholly free nodes of a supernode in the
+ * file's order", whoever asks. */
+static void spare_nodes_are_the_last_free_ones(void **state)
+{
+	struct world w;
+
+	(void)state;
+	begin(&w, "SupernodeName=s Nodes=n[1-4] SpareNodes=1\n", 8);
+	want(&w, 8, 24, 1);
+	assert_int_equal(place(&w), 0);
+	assert_string_equal(ranks(&w), "n1:8 n2:8 n3:8");
+	/* One in use is none, though its cards are free. */
+	w.node[3].flags = SN_NODE_PARTLY;
+	assert_int_equal(place(&w), 0);
+	assert_string_equal(ranks(&w), "n1:8 n2:8 n4:8");
+	/* One that is down is none either; one that only this job may not have is. */
+	want(&w, 8, 16, 1);
+	w.node[3].flags = SN_NODE_ABSENT;
+	assert_int_equal(place(&w), 0);
+	assert_string_equal(ranks(&w), "n1:8 n2:8");
+	want(&w, 8, 24, 1);
+	assert_int_equal(place(&w), -ENOSPC);
+	w.node[3].flags = SN_NODE_ABSENT | SN_NODE_STANDBY;
+	assert_int_equal(place(&w), 0);
+	assert_string_equal(ranks(&w), "n1:8 n2:8 n3:8");
+	/* But not if a later one is. */
+	w.node[3].flags = 0;
+	w.node[0].flags = SN_NODE_ABSENT | SN_NODE_STANDBY;
+	assert_int_equal(place(&w), -ENOSPC);
+	w.req.use_spare_nodes = true;
+	assert_int_equal(place(&w), 0);
+	assert_string_equal(ranks(&w), "n2:8 n3:8 n4:8");
+	end(&w);
+}
+
 static void late_nodes_come_last(void **state)
 {
 	struct world w;
@@ -334,6 +369,7 @@ int main(void)
 		cmocka_unit_test(contradictions_are_refused),
 		cmocka_unit_test(a_refusal_has_the_numbers),
 		cmocka_unit_test(ranks_fill_in_order),
+		cmocka_unit_test(spare_nodes_are_the_last_free_ones),
 		cmocka_unit_test(late_nodes_come_last),
 		cmocka_unit_test(odd_sizes_do_no_harm),
 		cmocka_unit_test(huge_weights_add_up),
