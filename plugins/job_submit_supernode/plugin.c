@@ -16,6 +16,7 @@
 
 #include "plugins/common/jobopts.h"
 #include "plugins/job_submit_supernode/derive.h"
+#include "plugins/job_submit_supernode/power.h"
 #include "plugins/job_submit_supernode/segment.h"
 #include "plugins/job_submit_supernode/spareroom.h"
 #include "plugins/job_submit_supernode/update.h"
@@ -138,6 +139,8 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 
 	api = sn_topoapi_find();
 	rc = segment_check(job_desc, api, &err);
+	if (!rc)
+		rc = power_check(job_desc, api, &err);
 	if (rc)
 		return refuse(rc, &err, err_msg);
 	if (!sn_jobopts_find(job_desc->spank_job_env,

@@ -63,6 +63,8 @@ static bool is_better(const struct sn_score *a, const struct sn_score *b)
 {
 	uint32_t l;
 
+	if (!a->degraded != !b->degraded)
+		return !a->degraded;
 	if (a->supernodes != b->supernodes)
 		return a->supernodes < b->supernodes;
 	for (l = 0; l < a->n_levels && l < b->n_levels; l++)

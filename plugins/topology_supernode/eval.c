@@ -23,6 +23,7 @@
 
 #include "plugins/common/jobopts.h"
 #include "plugins/common/sitefiles.h"
+#include "plugins/topology_supernode/domains.h"
 #include "plugins/topology_supernode/eval.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/offer.h"
@@ -267,8 +268,30 @@ static bool did_fit(const topology_eval_t *topo_eval)
 		job_ptr->state_reason == WAIT_PRIORITY);
 }
 
+/* Degraded links, and PowerLimit; *ret_limits is the caller's, NULL: none. */
+static int add_domains(struct domains *domains, struct offer *offer,
+		       struct sn_place_state *ret,
+		       struct sn_place_supernode **ret_limits)
+{
+	uint32_t t;
+
+	for (t = 0; t < model_topo()->n_nodes; t++)
+		offer->node[t].flags |= domains_flags(domains, t);
+	ret->node = offer->node;
+	if (!offer->supernode) {
+		if (domains_limit(domains, ret_limits))
+			return -ENOMEM;
+		ret->supernode = *ret_limits;
+		return 0;
+	}
+	ret->supernode = offer->supernode;
+	return domains_limit(domains, &offer->supernode);
+}
+
 int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 {
+	struct sn_place_supernode *limits = NULL;
+	struct domains domains = { .draws = NULL };
 	struct sn_placement placed = { 0 };
 	struct sn_place_request request;
 	struct sn_place_state state;
@@ -286,15 +309,15 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 			 topo_eval->job_ptr, spec->layout.world);
 		return SLURM_ERROR;
 	}
-	if (offer_from_eval(topo_eval, spec, &offer))
+	if (offer_from_eval(topo_eval, spec, &offer) ||
+	    domains_init(&domains, offer.all_free ? NULL : topo_eval) ||
+	    add_domains(&domains, &offer, &state, &limits))
 		goto out;
 	/* Slurm's own count of the cards it has given, or the last call's would
 	 * bound this one. */
 	gres_sched_init(topo_eval->job_ptr->gres_list_req);
 	/* Slurm's first pass is for gres that follow the cores; ours are given. */
 	topo_eval->first_pass = false;
-	state.node = offer.node;
-	state.supernode = offer.supernode;
 	for (tries = 0; tries < TRIES; tries++) {
 		if (place_bounded(topo_eval, spec, &state, &request, &placed,
 				  &err)) {
@@ -320,6 +343,8 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 	log_choice(topo_eval, &placed);
 	rc = SLURM_SUCCESS;
 out:
+	free(limits);
+	domains_done(&domains);
 	free(taken.node);
 	sn_placement_done(&placed);
 	offer_done(&offer);
@@ -328,6 +353,8 @@ out:
 
 int eval_could_fit(const struct sn_topoapi_ask *ask, struct sn_err *err)
 {
+	struct sn_place_supernode *limits = NULL;
+	struct domains domains = { .draws = NULL };
 	struct sn_placement placed = { 0 };
 	struct sn_place_request request;
 	struct sn_place_state state;
@@ -339,13 +366,18 @@ int eval_could_fit(const struct sn_topoapi_ask *ask, struct sn_err *err)
 	sn_place_request_init(&request, ask->spec);
 	request.whole_nodes = ask->whole_nodes;
 	rc = offer_all_free(ask, &offer);
+	if (!rc)
+		rc = domains_init(&domains, NULL);
+	if (!rc)
+		rc = add_domains(&domains, &offer, &state, &limits);
 	if (!rc) {
-		state.node = offer.node;
-		state.supernode = offer.supernode;
 		rc = range_place(model_topo(), &state, &request,
 				 ask->min_nodes, ask->max_nodes ?
 				 ask->max_nodes : UINT32_MAX, &placed, err);
+		rc = domains_explain(&domains, rc, err);
 	}
+	free(limits);
+	domains_done(&domains);
 	sn_placement_done(&placed);
 	offer_done(&offer);
 	return rc;

@@ -88,6 +88,37 @@ void keep_spares(struct need *need)
 			keep_spares_of(need, &topo->supernode[s]);
 }
 
+void keep_idle(struct need *need)
+{
+	const struct sn_topo *topo = model_topo();
+	uint32_t s, t;
+	int pass;
+
+	for (s = 0; need->supernode && s < topo->n_supernodes; s++) {
+		const struct sn_topo_supernode *sn = &topo->supernode[s];
+		uint32_t end = sn->first_node + sn->n_nodes, still = 0, may;
+
+		if (!need->supernode[s].keep_idle)
+			continue;
+		for (t = sn->first_node; t < end; t++)
+			still += !(need->node[t].flags & SN_NODE_DRAWS);
+		may = still > need->supernode[s].keep_idle ?
+			still - need->supernode[s].keep_idle : 0;
+		for (pass = 0; pass < 2; pass++)
+			for (t = sn->first_node; t < end; t++) {
+				uint32_t *flags = &need->node[t].flags;
+
+				if (*flags & (SN_NODE_ABSENT | SN_NODE_DRAWS) ||
+				    (*flags & SN_NODE_REQUIRED ? 0 : 1) != pass)
+					continue;
+				if (may)
+					may--;
+				else
+					*flags |= SN_NODE_ABSENT;
+			}
+	}
+}
+
 bool keep_is_small(const struct need *need)
 {
 	uint32_t most = model_policy()->small_job_cards;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * keep.h - what a job is to leave for others: SpareNodes, and supernodes that
- * are whole.
+ * keep.h - what a job is to leave for others: SpareNodes, power, and supernodes
+ * that are whole.
  */
 #ifndef SN_PLUGINS_TOPOLOGY_SUPERNODE_KEEP_H
 #define SN_PLUGINS_TOPOLOGY_SUPERNODE_KEEP_H
@@ -19,6 +19,12 @@ void keep_spares(struct need *need);
 bool keep_stands_by(int node_inx);
 /* One that is: do jobs have some of it in the time that the call is about? */
 bool keep_is_partly(const topology_eval_t *topo_eval, int node_inx);
+/*
+ * Mark absent, of each supernode, the nodes that PowerLimit keeps idle whatever the
+ * job, for a choice that is not the engine's: of those that draw nothing yet, all but
+ * as many as may begin to, the required ones first, then in topology order.
+ */
+void keep_idle(struct need *need);
 
 /* How much using a node wears the cluster out, for jobs of up to SmallJobCards
  * cards. */

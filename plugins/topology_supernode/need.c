@@ -10,6 +10,7 @@
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
 
+#include "plugins/topology_supernode/domains.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/need.h"
 #include "plugins/topology_supernode/offer.h"
@@ -193,6 +194,20 @@ static void read_node(struct need *need, int i, uint32_t card_id)
 	}
 }
 
+static int add_domains(struct need *need)
+{
+	struct domains domains;
+	int rc = domains_init(&domains, need->topo_eval);
+	uint32_t t;
+
+	for (t = 0; !rc && t < model_topo()->n_nodes; t++)
+		need->node[t].flags |= domains_flags(&domains, t);
+	if (!rc)
+		rc = domains_limit(&domains, &need->supernode);
+	domains_done(&domains);
+	return rc;
+}
+
 int need_init(struct need *need, topology_eval_t *topo_eval)
 {
 	const struct sn_topo *topo = model_topo();
@@ -212,7 +227,7 @@ int need_init(struct need *need, topology_eval_t *topo_eval)
 		need->node[t].flags = SN_NODE_ABSENT;
 	for (i = 0; next_node_bitmap(topo_eval->node_map, &i); i++)
 		read_node(need, i, card_id);
-	return 0;
+	return add_domains(need);
 }
 
 void need_done(struct need *need)
@@ -231,6 +246,7 @@ static void spread_segments(struct need *need, struct sn_place_request *request)
 {
 	uint32_t n = model_topo()->n_supernodes, s;
 
+	/* PowerLimit may be in it already. */
 	if (!need->supernode)
 		need->supernode = calloc((size_t)n + 1, sizeof(*need->supernode));
 	if (!need->supernode)

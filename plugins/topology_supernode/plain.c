@@ -307,11 +307,12 @@ static bool is_for_slurm(const topology_eval_t *topo_eval)
 }
 
 /* Slurm's own choice, from what is not kept. */
-static int leave_to_slurm(topology_eval_t *topo_eval, const struct need *need)
+static int leave_to_slurm(topology_eval_t *topo_eval, struct need *need)
 {
 	uint32_t t;
 	int i;
 
+	keep_idle(need);
 	for (t = 0; t < model_topo()->n_nodes; t++) {
 		i = model_node_inx(t);
 		if (i >= 0 && need->node[t].flags & SN_NODE_ABSENT)
