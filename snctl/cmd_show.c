@@ -14,6 +14,7 @@
 
 #include "snctl/cli.h"
 #include "snctl/live.h"
+#include "snctl/livedomains.h"
 #include "snctl/poolnames.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
@@ -41,19 +42,36 @@ static void add_node(const struct live *live, uint32_t n, struct tally *t)
 
 static const char *const supernode_head[] = {
 	"<supernode", "<fabric", ">nodes", ">up", ">cards", ">free", ">busy",
-	">masked", ">whole_free_nodes", ">spare_nodes", "<held_now", ">pool_free", NULL,
+	">masked", ">whole_free_nodes", ">spare_nodes", "<held_now", ">pool_free",
+	"<links", ">busy_nodes", ">most_busy", NULL,
 };
+
+static const char *links(const struct live *live,
+			 const struct live_domains *domains, uint32_t s)
+{
+	const struct sn_topo *topo = live->topo;
+
+	if (domains->degraded.supernode[s])
+		return "degraded";
+	for (uint32_t u = 0; u < topo->n_units; u++)
+		if (topo->unit[u].supernode == s && domains->degraded.unit[u])
+			return "units degraded";
+	return "ok";
+}
 
 static int show_supernodes(const struct live *live, struct table *t, struct sn_err *err)
 {
 	struct sn_place_node *node;
 	struct sn_place_supernode *state;
+	struct live_domains domains;
 	int rc = live_state(live, &node, &state, err);
 
 	if (rc)
 		return rc;
-	for (uint32_t s = 0; s < live->topo->n_supernodes; s++) {
+	rc = live_domains_make(live, NULL, NULL, &domains, err);
+	for (uint32_t s = 0; !rc && s < live->topo->n_supernodes; s++) {
 		const struct sn_topo_supernode *sn = &live->topo->supernode[s];
+		uint32_t most, busy = live_domains_busy(&domains, live, s, &most);
 		struct tally tally = { 0 };
 		char *held = live_held_nodes(live, s), pool[32] = "-";
 
@@ -75,23 +93,38 @@ static int show_supernodes(const struct live *live, struct table *t, struct sn_e
 		table_add(t, "%s", held ? held : "-");
 		free(held);
 		table_add(t, "%s", pool);
+		table_add(t, "%s", links(live, &domains, s));
+		table_add(t, "%u", busy);
+		if (most == UINT32_MAX)
+			table_add(t, "-");
+		else
+			table_add(t, "%u", most);
 	}
+	live_domains_done(&domains);
 	free(node);
 	free(state);
-	return 0;
+	return rc;
 }
 
 static const char *const unit_head[] = {
 	"<unit", "<supernode", ">nodes", ">up", ">cards", ">free", ">busy",
-	">masked", NULL,
+	">masked", "<links", NULL,
 };
 
 static int show_units(const struct live *live, struct table *t, struct sn_err *err)
 {
 	struct tally *tally = calloc(live->topo->n_units + 1, sizeof(*tally));
+	struct live_domains domains;
+	int rc;
 
 	if (!tally)
 		return sn_err_set(err, -ENOMEM, "no memory");
+	rc = live_domains_make(live, NULL, NULL, &domains, err);
+	if (rc) {
+		live_domains_done(&domains);
+		free(tally);
+		return rc;
+	}
 	for (uint32_t n = 0; n < live->topo->n_nodes; n++)
 		if (live->topo->node[n].unit != SN_NONE)
 			add_node(live, n, &tally[live->topo->node[n].unit]);
@@ -104,7 +137,9 @@ static int show_units(const struct live *live, struct table *t, struct sn_err *e
 		table_add(t, "%u", tally[u].free);
 		table_add(t, "%u", tally[u].busy);
 		table_add(t, "%u", tally[u].masked);
+		table_add(t, "%s", domains.degraded.unit[u] ? "degraded" : "ok");
 	}
+	live_domains_done(&domains);
 	free(tally);
 	return 0;
 }

@@ -65,6 +65,11 @@ int why_count(const struct live *live, const struct why_state *state,
 void why_find_smaller(const struct live *live, const struct why_state *state,
 		      struct why *why);
 
+/* whydomains.c: a warning where the job would use degraded domains, and what
+ * PowerLimit has to do with its waiting. json: members that begin with ", ". */
+void why_print_domains(const struct live *live, const struct why *why);
+void why_json_domains(const struct live *live, const struct why *why);
+
 /* whyprint.c */
 void why_print(const struct live *live, const struct why *why);
 void why_json(const struct live *live, const struct why *why);

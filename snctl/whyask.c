@@ -257,9 +257,14 @@ static int run(const struct trial *t, const struct sn_place_request *request,
 	       bool pools, struct sn_placement *ret, struct sn_err *err)
 {
 	const struct sn_place_state state = {
-		.node = t->offer, .supernode = pools ? t->supernode : NULL,
+		.node = t->offer, .supernode = t->supernode,
 	};
 
+	for (uint32_t s = 0; !pools && s < t->live->topo->n_supernodes; s++)
+		t->supernode[s] = (struct sn_place_supernode) {
+			.pool_free = UINT64_MAX, .bandwidth_free = UINT64_MAX,
+			.keep_idle = t->state->supernode[s].keep_idle,
+		};
 	return sn_place(t->live->topo, &state, request, ret, err);
 }
 
@@ -328,6 +333,7 @@ static int place_nodes(const struct trial *t, uint32_t n,
 		for (uint32_t s = 0; s < t->live->topo->n_supernodes; s++)
 			t->supernode[s] = (struct sn_place_supernode) {
 				.pool_free = request.atom, .bandwidth_free = UINT64_MAX,
+				.keep_idle = t->state->supernode[s].keep_idle,
 			};
 		request.pool.per = SN_POOL_CARD;
 		request.pool.size = 1;

@@ -344,12 +344,14 @@ void why_print(const struct live *live, const struct why *why)
 	print_slurm(why);
 	if (why->fits_now) {
 		print_now(live, why);
+		why_print_domains(live, why);
 		return;
 	}
 	print_reason(live, why);
 	if (!why->found)
 		print_smaller(why);
 	print_later(why);
+	why_print_domains(live, why);
 	putchar('\n');
 	(why->ask.parallel ? print_parallel_table : print_plain_table)(live, why);
 }
@@ -435,6 +437,7 @@ void why_json(const struct live *live, const struct why *why)
 	} else {
 		json_later(why);
 	}
+	why_json_domains(live, why);
 	json_supernodes(live, why);
 	fputs("}", stdout);
 }

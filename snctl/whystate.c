@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "launcher/poolbook.h"
+#include "snctl/livedomains.h"
 #include "snctl/whystate.h"
 #include "topology/hostlist.h"
 
@@ -359,6 +360,32 @@ static void keep_spares(const struct live *live, const struct why_ask *ask,
 	}
 }
 
+/* ---- degraded domains and PowerLimit ---------------------------------------------- */
+
+static bool has_ended(const slurm_job_info_t *info, const void *arg)
+{
+	const struct why_when *when = arg;
+	const struct live_job job = { .info = info };
+
+	return is_gone(&job, *when);
+}
+
+/* Of a time when all jobs are gone, only what PowerLimit can ever allow counts. */
+static int add_domains(const struct live *live, struct why_when when,
+		       struct why_state *ret, struct sn_err *err)
+{
+	struct live_domains domains;
+	int rc = live_domains_make(live, has_ended, &when, &domains, err);
+
+	for (uint32_t n = 0; !rc && !when.all && n < live->topo->n_nodes; n++)
+		ret->node[n].flags |= live_domains_flags(&domains, live, n) |
+			(live->node[n].taken ? SN_NODE_DRAWS : 0);
+	if (!rc)
+		sn_power_fill(&domains.power, live->topo, ret->supernode);
+	live_domains_done(&domains);
+	return rc;
+}
+
 int why_state_make(const struct live *live, const struct why_extra *extra,
 		   const struct live_job *job, const partition_info_t *part,
 		   const struct why_ask *ask, struct why_when when,
@@ -372,6 +399,8 @@ int why_state_make(const struct live *live, const struct why_extra *extra,
 		rc = find_usable(live, extra, job, part, ask, when, ret, err);
 	if (!rc)
 		keep_spares(live, ask, ret);
+	if (!rc)
+		rc = add_domains(live, when, ret, err);
 	if (rc)
 		why_state_done(ret);
 	return rc;

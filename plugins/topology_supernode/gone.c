@@ -10,9 +10,16 @@
 
 #include "plugins/topology_supernode/gone.h"
 #include "plugins/topology_supernode/offer.h"
+#include "plugins/topology_supernode/plain.h"
 
-static bool is_gone_from(const topology_eval_t *topo_eval, int i,
-			 bitstr_t *cards, uint32_t card_id)
+bool gone_may_be(const job_record_t *job_ptr)
+{
+	return !IS_JOB_COMPLETING(job_ptr) ||
+		plain_mode() != SELECT_MODE_RUN_NOW;
+}
+
+bool gone_from(const topology_eval_t *topo_eval, int i, bitstr_t *cards,
+	       uint32_t card_id)
 {
 	const gres_node_state_t *ns;
 	const sock_gres_t *sock;
@@ -36,7 +43,8 @@ bool gone_job(const topology_eval_t *topo_eval, const job_record_t *job_ptr,
 	uint32_t n = 0;
 	int i;
 
-	if (!job_ptr->gres_list_alloc || !job_ptr->node_bitmap)
+	if (!job_ptr->gres_list_alloc || !job_ptr->node_bitmap ||
+	    !gone_may_be(job_ptr))
 		return false;
 	state = list_find_first_ro(job_ptr->gres_list_alloc, gres_find_id,
 				   &card_id);
@@ -46,7 +54,7 @@ bool gone_job(const topology_eval_t *topo_eval, const job_record_t *job_ptr,
 	for (i = 0; next_node_bitmap(job_ptr->node_bitmap, &i); i++, n++) {
 		if (n >= js->node_cnt)
 			break;
-		if (is_gone_from(topo_eval, i, js->gres_bit_alloc[n], card_id))
+		if (gone_from(topo_eval, i, js->gres_bit_alloc[n], card_id))
 			return true;
 	}
 	return false;

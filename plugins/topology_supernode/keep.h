@@ -19,6 +19,7 @@ void keep_spares(struct need *need);
 bool keep_stands_by(int node_inx);
 /* One that is: do jobs have some of it in the time that the call is about? */
 bool keep_is_partly(const topology_eval_t *topo_eval, int node_inx);
+
 /*
  * Mark absent, of each supernode, the nodes that PowerLimit keeps idle whatever the
  * job, for a choice that is not the engine's: of those that draw nothing yet, all but

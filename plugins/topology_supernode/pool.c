@@ -11,6 +11,7 @@
 #include "src/slurmctld/slurmctld.h"
 
 #include "plugins/common/jobopts.h"
+#include "plugins/topology_supernode/gone.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/plain.h"
 #include "plugins/topology_supernode/pool.h"
@@ -36,36 +37,6 @@ static gres_job_state_t *job_cards(const job_record_t *job_ptr, uint32_t card_id
 	return state ? state->gres_data : NULL;
 }
 
-/* Has Slurm taken the job's cards off this node, in what it pretends? */
-static bool is_gone_from(const struct taking *t, int i,
-			 const gres_job_state_t *js, uint32_t n)
-{
-	const sock_gres_t *sock;
-	const gres_node_state_t *ns;
-
-	if (!bit_test(t->topo_eval->node_map, i) || !js->gres_bit_alloc ||
-	    !js->gres_bit_alloc[n])
-		return false;
-	sock = offer_cards(t->topo_eval->avail_res_array[i], t->card_id);
-	if (!sock)
-		return false;
-	ns = sock->gres_state_node->gres_data;
-	return ns->gres_bit_alloc &&
-	       bit_size(ns->gres_bit_alloc) == bit_size(js->gres_bit_alloc[n]) &&
-	       !bit_super_set(js->gres_bit_alloc[n], ns->gres_bit_alloc);
-}
-
-/*
- * What slurmctld is really asked, the jobs there are hold what they hold, also
- * while they end: a region goes with the last process and the epilog. In what it
- * pretends they are gone where it has taken their cards off.
- */
-static bool may_be_gone(const job_record_t *job_ptr)
-{
-	return !IS_JOB_COMPLETING(job_ptr) ||
-		plain_mode() != SELECT_MODE_RUN_NOW;
-}
-
 /* The nodes of the job and its cards on each; NULL it is gone, or no memory. */
 static struct sn_spares_node *list_nodes(const struct taking *t,
 					 const job_record_t *job_ptr,
@@ -74,7 +45,7 @@ static struct sn_spares_node *list_nodes(const struct taking *t,
 {
 	struct sn_spares_node *list = calloc((size_t)js->node_cnt + 1,
 					     sizeof(*list));
-	bool here = !may_be_gone(job_ptr);
+	bool here = !gone_may_be(job_ptr);
 	uint32_t n = 0, k = 0;
 	int i;
 
@@ -83,7 +54,9 @@ static struct sn_spares_node *list_nodes(const struct taking *t,
 
 		if (n >= js->node_cnt)
 			break;
-		if (!here && is_gone_from(t, i, js, n)) {
+		if (!here && js->gres_bit_alloc &&
+		    gone_from(t->topo_eval, i, js->gres_bit_alloc[n],
+			      t->card_id)) {
 			free(list);
 			return NULL;
 		}

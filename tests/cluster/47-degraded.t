@@ -72,6 +72,14 @@ on "a supernode's worth of segments" n005,n006,n007,n008 -N4 --segment=4 --gres=
 on "and one more" n001,n002,n003,n004 -N4 --segment=4 --gres=npu:8
 vacate
 ok "a unit" mark n007 unit
+like "show supernodes" "$(snctl show supernodes --json | tr -d ' \n')" '"a"[^}]*"links":"degraded".*"b"[^}]*"links":"unitsdegraded"'
+like "show units" "$(snctl show units)" '^u4 .* degraded'
+JOB=$(submit --hold --parallel=tp=8,dp=4 "$TESTS/held.sh")
+like "why warns" "$(snctl why "$JOB")" "^Warning: unit u4 is used though its links are degraded: no whole ones had room"
+scancel "$JOB"
+JOB=$(submit --hold --parallel=tp=8,dp=2 "$TESTS/held.sh")
+is "and of nothing where there is a whole one" "$(snctl why "$JOB" --json | grep -c warnings)" 0
+scancel "$JOB"
 on "the other unit of b" n005,n006 --parallel=tp=8,dp=2
 vacate
 on "the fewest supernodes, and in them the fewest that are degraded" n005,n006,n007 --parallel=tp=8,dp=3
@@ -109,6 +117,10 @@ on "one node" n001 --parallel=tp=8
 on "two more, one of them half" n003,n004 --parallel=tp=4,ep=12,etp=1,dp=3
 half=$JOB
 waits "no fourth node of a" -w n002 --parallel=tp=8
+like "show supernodes" "$(snctl show supernodes)" '^a .* ok +3 +3$'
+text=$(snctl why "$JOB")
+like "why says so" "$text" 'node n002 is required, but the PowerLimit of a keeps it idle'
+like "and the arithmetic" "$text" '^Power: PowerLimit=20kW of a lets 3 of its 4 nodes run jobs at once \(NodePower=6kW, IdleNodePower=250W\); 3 do, so 0 more may begin'
 scancel "$JOB"
 waits "nor for a plain job" -w n002 -N1 --gres=npu:1
 scancel "$JOB"
@@ -120,6 +132,7 @@ until_true 60 eval '[ "$(squeue -h -o %i | wc -l)" = 1 ]'
 on "elsewhere there is room" n005,n006,n007,n008 --parallel=tp=8,ep=32,etp=1,dp=4
 on "room again" n003,n004 -N2 --gres=npu:8
 waits "and none" -N1 --gres=npu:8
+like "why of a plain job" "$(snctl why "$JOB" --json)" '"fits_now": false.*"power": \[\{"supernode":"a","most_busy_nodes":3,"busy_nodes":3\}\]'
 scancel "$JOB"
 vacate
 on "a spare draws too, so a has no room for four" n005,n006,n007,n008 --parallel=tp=8,ep=24,etp=1,dp=3 --spares=1
