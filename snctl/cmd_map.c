@@ -69,7 +69,7 @@ static void print_json(const struct live *live)
 			uint32_t n = topo->supernode[s].first_node + k;
 			const struct live_node *node = &live->node[n];
 			uint64_t free_cards = live_free(node);
-			bool first = true;
+			bool first = true, more = false;
 
 			fputs(k ? ",{\"name\":" : "{\"name\":", stdout);
 			json_string(stdout, topo->node[n].name);
@@ -78,6 +78,11 @@ static void print_json(const struct live *live)
 			for (uint64_t m = free_cards; m; m &= m - 1) {
 				printf(first ? "%d" : ",%d", __builtin_ctzll(m));
 				first = false;
+			}
+			fputs("],\"masked\":[", stdout);
+			for (uint64_t m = node->masked; m; m &= m - 1) {
+				printf(more ? ",%d" : "%d", __builtin_ctzll(m));
+				more = true;
 			}
 			fputs("]}", stdout);
 		}

@@ -16,6 +16,7 @@
 #include "snctl/live.h"
 #include "snctl/livedomains.h"
 #include "snctl/poolnames.h"
+#include "snctl/showcards.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
 #include "topology/hostlist.h"
@@ -189,63 +190,6 @@ static int show_fabrics(const struct live *live, struct table *t, struct sn_err 
 	return 0;
 }
 
-static void format_bits(uint64_t bits, char *buf, size_t size)
-{
-	size_t len = 0;
-
-	snprintf(buf, size, "-");
-	for (unsigned int c = 0; c < 64 && len < size; c++) {
-		unsigned int last = c;
-
-		if (!(bits >> c & 1))
-			continue;
-		while (last < 63 && bits >> (last + 1) & 1)
-			last++;
-		len += (size_t)snprintf(buf + len, size - len, last > c ? "%s%u-%u" : "%s%u",
-					len ? "," : "", c, last);
-		c = last;
-	}
-}
-
-static const char *const card_head[] = {
-	"<node", "<supernode", "<unit", "<state", ">cards", "<free", "<busy",
-	"<masked", "<jobs", NULL,
-};
-
-static int show_cards(const struct live *live, struct table *t, struct sn_err *err)
-{
-	struct sn_buf *jobs = calloc(live->topo->n_nodes + 1, sizeof(*jobs));
-
-	if (!jobs)
-		return sn_err_set(err, -ENOMEM, "no memory");
-	for (uint32_t j = 0; j < live->n_jobs; j++)
-		for (uint32_t i = 0; i < live->job[j].n_nodes; i++)
-			sn_buf_add(&jobs[live->job[j].node[i]], "%s%u",
-				   jobs[live->job[j].node[i]].len ? "," : "",
-				   live->job[j].info->job_id);
-	for (uint32_t n = 0; n < live->topo->n_nodes; n++) {
-		const struct sn_topo_node *at = &live->topo->node[n];
-		const struct live_node *node = &live->node[n];
-		char text[200];
-
-		table_add(t, "%s", at->name);
-		table_add(t, "%s", live->topo->supernode[at->supernode].name);
-		table_add(t, "%s", at->unit == SN_NONE ? "-" : live->topo->unit[at->unit].name);
-		table_add(t, "%s", live_state_word(node));
-		table_add(t, "%u", (uint32_t)__builtin_popcountll(node->cards));
-		format_bits(live_free(node), text, sizeof(text));
-		table_add(t, "%s", text);
-		format_bits(node->used, text, sizeof(text));
-		table_add(t, "%s", text);
-		format_bits(node->masked, text, sizeof(text));
-		table_add(t, "%s", text);
-		table_add(t, "%s", jobs[n].len ? jobs[n].text : "-");
-		sn_buf_done(&jobs[n]);
-	}
-	free(jobs);
-	return 0;
-}
-
 static const char *const job_head[] = {
 	">job", "<name", "<user", "<state", ">cards", ">nodes", ">supernodes",
 	">spares", "<parallel", NULL,
@@ -372,24 +316,28 @@ struct view {
 	const char *name;
 	const char *const *head;
 	int (*fill)(const struct live *live, struct table *t, struct sn_err *err);
+	/* A second table, shown where it has lines. */
+	const char *more;
+	const char *const *more_head;
+	int (*fill_more)(const struct live *live, struct table *t, struct sn_err *err);
 };
 
 static const struct view views[] = {
-	{ "supernodes", supernode_head, show_supernodes },
-	{ "units", unit_head, show_units },
-	{ "fabrics", fabric_head, show_fabrics },
-	{ "cards", card_head, show_cards },
-	{ "pool", pool_head, show_pool },
-	{ "jobs", job_head, show_jobs },
+	{ "supernodes", supernode_head, show_supernodes, NULL, NULL, NULL },
+	{ "units", unit_head, show_units, NULL, NULL, NULL },
+	{ "fabrics", fabric_head, show_fabrics, NULL, NULL, NULL },
+	{ "cards", card_head, show_cards, "masked", mask_head, show_masks },
+	{ "pool", pool_head, show_pool, NULL, NULL, NULL },
+	{ "jobs", job_head, show_jobs, NULL, NULL, NULL },
 };
 #define N_VIEWS (sizeof(views) / sizeof(views[0]))
 
 /* Columns that align right are numbers, unless a cell is "-". */
-static void print_json(const struct view *view, const struct table *t)
+static void print_json(const char *name, const struct table *t)
 {
-	printf("{\"%s\": [", view->name);
+	printf("\"%s\": [", name);
 	for (size_t i = 0; i < t->n; i++) {
-		const char *head = view->head[i % t->n_columns];
+		const char *head = t->head[i % t->n_columns];
 		const char *cell = t->cell[i];
 
 		if (i % t->n_columns == 0)
@@ -405,27 +353,50 @@ static void print_json(const struct view *view, const struct table *t)
 		else
 			json_string(stdout, cell);
 	}
-	fputs(t->n ? "}]}\n" : "]}\n", stdout);
+	fputs(t->n ? "}]" : "]", stdout);
+}
+
+static void print(const struct view *view, const struct table *table,
+		  const struct table *more, bool json)
+{
+	if (json) {
+		putchar('{');
+		print_json(view->name, table);
+		if (view->more) {
+			fputs(", ", stdout);
+			print_json(view->more, more);
+		}
+		puts("}");
+		return;
+	}
+	table_print(table, stdout, 0);
+	if (more->n) {
+		putchar('\n');
+		table_print(more, stdout, 0);
+	}
 }
 
 static int show(const struct view *view, const char *config, bool json,
 		struct sn_err *err)
 {
-	struct table table;
+	static const char *const none[] = { NULL };
+	struct table table, more;
 	struct live live;
 	int rc = live_load(config, &live, err);
 
 	if (rc)
 		return rc;
 	table_init(&table, view->head);
+	table_init(&more, view->more ? view->more_head : none);
 	rc = view->fill(&live, &table, err);
-	if (!rc && table.failed)
+	if (!rc && view->more)
+		rc = view->fill_more(&live, &more, err);
+	if (!rc && (table.failed || more.failed))
 		rc = sn_err_set(err, -ENOMEM, "no memory");
-	if (!rc && json)
-		print_json(view, &table);
-	else if (!rc)
-		table_print(&table, stdout, 0);
+	if (!rc)
+		print(view, &table, &more, json);
 	table_done(&table);
+	table_done(&more);
 	live_done(&live);
 	return rc;
 }

@@ -36,7 +36,7 @@ static int load_messages(struct live *live, struct sn_err *err)
 	return 0;
 }
 
-static void free_conf(slurm_conf_t *conf)
+void live_free_conf(slurm_conf_t *conf)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
 	slurm_free_conf(conf);
@@ -56,7 +56,7 @@ static int load_files(const char *config, struct live *live, struct sn_err *err)
 		conf = NULL;
 	live->config = snctl_topology_path(config, conf ? conf->slurm_conf : NULL);
 	if (conf)
-		free_conf(conf);
+		live_free_conf(conf);
 	if (!live->config)
 		return sn_err_set(err, -ENOMEM, "no memory");
 	rc = snctl_read_topology(live->config, &live->topo, err);
@@ -108,6 +108,7 @@ static void read_node(const struct live *live, const node_info_t *info,
 		node->used = count >= 64 ? node->cards :
 			((UINT64_C(1) << count) - 1) & node->cards;
 	}
+	live_read_masks(node);
 	node->cpus_free = cpus_free(info);
 	node->late = info->node_state &
 		(NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |

@@ -24,7 +24,7 @@ struct live_node {
 	const node_info_t *info; /* NULL: Slurm does not know it */
 	uint64_t cards; /* configured, bit c = card c */
 	uint64_t used; /* by jobs, as slurmctld counts */
-	uint64_t masked; /* healthy jobs must not get them */
+	uint64_t masked; /* no job that starts gets them */
 	uint32_t cpus_free;
 	bool up; /* takes new work now or once it is powered up */
 	bool late; /* powered down or rebooting */
@@ -88,6 +88,14 @@ int live_state(const struct live *live, struct sn_place_node **ret_node,
 	       struct sn_place_supernode **ret_supernode, struct sn_err *err);
 
 uint64_t live_free(const struct live_node *node);
+/* node->masked, from its record; read_node() does. */
+void live_read_masks(struct live_node *node);
+/* The cards that the job holds on node n of the model. */
+uint64_t live_job_cards(const struct live_job *job, uint32_t n);
+/* The job that holds that card, or NULL. */
+const struct live_job *live_card_job(const struct live *live, uint32_t n,
+				     uint64_t bit);
+void live_free_conf(slurm_conf_t *conf);
 const char *live_state_word(const struct live_node *node);
 
 /* job's options from its record; false if it has none of ours. */

@@ -20,6 +20,7 @@ static const struct snctl_command commands[] = {
 	{ "show", "supernodes, units, fabrics, cards, pool, jobs of the live cluster", cmd_show },
 	{ "map", "a picture of the live cluster", cmd_map },
 	{ "why", "why a job pends, and when it would fit", cmd_why },
+	{ "card", "take single cards out, and bring them back", cmd_card },
 	{ "pool", "regions of the pool with names, which outlive jobs", cmd_pool },
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -72,6 +72,31 @@ static int check(const struct change *c, struct sn_err *err)
 	return rc;
 }
 
+/* Reading so many nodes takes a while: of what others wrote since then nothing is
+ * lost. */
+static int write_one(struct change *c, nodeextra_fn change, void *ctx,
+		     struct sn_err *err)
+{
+	char *is = NULL, *fresh = NULL;
+	int rc = read_extra(c->node, &is, err);
+
+	if (!rc && strcmp(is, c->old)) {
+		rc = change(ctx, c->node, is, &fresh, err);
+		if (!rc) {
+			free(c->old);
+			free(c->fresh);
+			c->old = is;
+			c->fresh = fresh;
+			is = NULL;
+		}
+	}
+	free(is);
+	if (!rc)
+		rc = write_extra(c->node, c->fresh, err);
+	c->written = !rc;
+	return rc;
+}
+
 int nodeextra_change(const char *const *node, uint32_t n, nodeextra_fn change,
 		     void *ctx, struct sn_err *err)
 {
@@ -88,10 +113,8 @@ int nodeextra_change(const char *const *node, uint32_t n, nodeextra_fn change,
 			sn_err_prefix(err, rc, "node %s: ", node[i]);
 	}
 	for (i = 0; !rc && i < n; i++) {
-		if (!strcmp(all[i].old, all[i].fresh))
-			continue;
-		rc = write_extra(node[i], all[i].fresh, err);
-		all[i].written = !rc;
+		if (strcmp(all[i].old, all[i].fresh))
+			rc = write_one(&all[i], change, ctx, err);
 	}
 	for (i = 0; !rc && i < n; i++)
 		rc = check(&all[i], err);

@@ -40,6 +40,11 @@ int cmd_why(int argc, char **argv)
 	return missing("why", "JOBID [--json]", argc, argv);
 }
 
+int cmd_card(int argc, char **argv)
+{
+	return missing("card", "drain NODE:CARDS... --reason=TEXT | resume NODE:CARDS...", argc, argv);
+}
+
 int cmd_pool(int argc, char **argv)
 {
 	return missing("pool", "list | create NAME … | delete NAME", argc, argv);

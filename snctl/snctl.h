@@ -30,6 +30,7 @@ int cmd_check(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_map(int argc, char **argv);
 int cmd_why(int argc, char **argv);
+int cmd_card(int argc, char **argv);
 int cmd_pool(int argc, char **argv);
 
 /* Print "snctl COMMAND: text" on standard error; returns code. */

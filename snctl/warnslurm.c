@@ -138,7 +138,9 @@ struct gres {
 	struct sn_names *warnings;
 	uint64_t cards; /* lines of them */
 	bool detects;
-	bool said; /* one sentence, though every node may have such a line */
+	bool counts; /* said so: one sentence, though every node may have such a line */
+	bool by_line; /* some line has Cores= or Type= */
+	struct sn_buf several; /* about the first line with several cards */
 };
 
 /* "Name=npu File=/dev/npu0", with everything else that the line has. */
@@ -187,24 +189,27 @@ static int take_gres(void *arg, const struct sn_conf_line *line, struct sn_err *
 	}
 	if (!name || strcmp(name->value, gres->card))
 		return 0;
+	for (size_t i = 0; i < line->n; i++)
+		gres->by_line |= !strcasecmp(line->pair[i].key, "Cores") ||
+			!strcasecmp(line->pair[i].key, "CPUs") ||
+			!strcasecmp(line->pair[i].key, "Type");
 	if (file && sn_hostlist_expand(file->value, &files, NULL))
 		return 0;
 	if (count && sn_parse_uint(count->value, 0, UINT32_MAX, &n, NULL))
 		n = 1;
-	if (file && !strcasecmp(file->key, "File"))
-		n = files.n;
+	if (file)
+		n = files.n && !strcasecmp(file->key, "File") ? files.n : 1;
 	gres->cards += n;
-	if (n > 1 && !gres->said) {
-		gres->said = true;
-		if (files.n) {
-			format_lines(line, &files, &buf);
-			rc = warn(gres->warnings, "%s:%u: %llu cards in one line, of which Slurm cannot keep a single one out of use; write a line for each: %s",
-				  line->file, line->line, (unsigned long long)n,
-				  buf.text ? buf.text : "");
-		} else {
-			rc = warn(gres->warnings, "%s:%u: %llu cards without File=, of which Slurm cannot keep a single one out of use; write a line for each: Name=%s File=/dev/... and so on",
-				  line->file, line->line, (unsigned long long)n, gres->card);
-		}
+	if (n > 1 && files.n && !gres->several.text) {
+		format_lines(line, &files, &buf);
+		sn_buf_add(&gres->several, "%s:%u: %llu cards in one line, which Slurm 24.11 keeps out of use together when one of them is taken out; write a line for each: %s",
+			   line->file, line->line, (unsigned long long)n,
+			   buf.text ? buf.text : "");
+	} else if (n && !files.n && !gres->counts) {
+		gres->counts = true;
+		rc = warn(gres->warnings, "%s:%u: %llu card%s without File=, of which Slurm does not tell one from another: when one is taken out, none of the node's is given out; write a line for each: Name=%s File=/dev/... and so on",
+			  line->file, line->line, (unsigned long long)n,
+			  n == 1 ? "" : "s", gres->card);
 	}
 	sn_buf_done(&buf);
 	sn_names_done(&files);
@@ -239,6 +244,11 @@ int snctl_warn_gres(const char *path, const struct snctl_slurmconf *conf,
 		}
 		free(text);
 	}
+	/* Without Cores= and Type= Slurm picks cards by their numbers, whatever the
+	 * lines. */
+	if (!rc && gres.by_line && gres.several.text)
+		rc = warn(ret, "%s", gres.several.text);
+	sn_buf_done(&gres.several);
 	if (!rc && n && !gres.cards && !gres.detects)
 		rc = warn(ret, "%s has no line for %s, so jobs get cards without devices and none can be kept out of use; add a line for each card: Name=%s File=/dev/%s0 and so on to /dev/%s%llu",
 			  gres_path, card, card, card, card, (unsigned long long)(n - 1));

@@ -119,6 +119,7 @@ static int look_at(const struct live *live, const struct why_extra *extra,
 	rc = simulate(&sim, (struct why_when) { 0 }, err);
 	if (!rc) {
 		ret->found = !why_place(live, &ret->ask, &sim.state, &ret->now, &ret->why);
+		ret->lacking = why_lacking(live, &sim.state) != SN_NONE;
 		rc = why_count(live, &sim.state, ret, err);
 	}
 	if (!rc && !ret->found) {

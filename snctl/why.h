@@ -22,6 +22,7 @@ struct why_supernode {
 	uint32_t short_by; /* cards that one atom more would need */
 	uint32_t nodes; /* that have a share of a job without --parallel */
 	uint32_t tasks; /* that fit on them */
+	uint32_t masked; /* cards, on nodes the job may use */
 	uint32_t out[WHY_OUTS]; /* nodes by what stands against them */
 	uint64_t pool_free; /* bytes; only where the job wants some */
 };
@@ -37,6 +38,7 @@ struct why {
 	bool found; /* we have a place for it now: */
 	struct sn_placement now;
 	struct sn_err why; /* else why not */
+	bool lacking; /* for a node that it names */
 	bool fits_ever; /* once the running jobs have ended */
 	struct sn_err never; /* else why not even then */
 	time_t fits_at; /* 0: not before jobs without a time limit end; 1: once

@@ -419,10 +419,19 @@ static int place_open(const struct trial *t, struct sn_placement *ret,
 	return rc;
 }
 
+uint32_t why_lacking(const struct live *live, const struct why_state *state)
+{
+	for (uint32_t n = 0; n < live->topo->n_nodes; n++)
+		if (state->node[n].flags & SN_NODE_REQUIRED && state->node[n].out)
+			return n;
+	return SN_NONE;
+}
+
 int why_place(const struct live *live, const struct why_ask *ask,
 	      const struct why_state *state, struct sn_placement *ret,
 	      struct sn_err *err)
 {
+	uint32_t lacking = why_lacking(live, state);
 	struct trial t = {
 		.live = live, .ask = ask, .state = state,
 		.offer = calloc(live->topo->n_nodes + 1, sizeof(*t.offer)),
@@ -433,6 +442,10 @@ int why_place(const struct live *live, const struct why_ask *ask,
 	memset(ret, 0, sizeof(*ret));
 	if (!t.offer || !t.supernode)
 		sn_err_set(err, rc, "no memory");
+	else if (lacking != SN_NONE)
+		rc = sn_err_set(err, -ENOSPC, "node %s is required, and it is %s",
+				live->topo->node[lacking].name,
+				why_out_words[state->node[lacking].out]);
 	else if (ask->parallel)
 		rc = place_parallel(&t, ret, err);
 	else if (ask->open)

@@ -60,6 +60,8 @@ void why_ask_init(const struct live *live, const struct live_job *job,
 		  bool count_memory, const partition_info_t *part, bool exact,
 		  struct why_ask *ret);
 
+/* A node that the job names and that cannot take it, or SN_NONE. */
+uint32_t why_lacking(const struct live *live, const struct why_state *state);
 /* One placement; 0 with *ret (sn_placement_done) or as sn_place(). The nodes
  * of the answer are those of a whole job of at least ask->min nodes. */
 int why_place(const struct live *live, const struct why_ask *ask,

@@ -160,6 +160,22 @@ static void count_plain(const struct live *live, const struct why_state *state,
 	}
 }
 
+static void count_masked(const struct live *live, const struct why_state *state,
+			 const struct why_ask *ask, struct why_supernode *w)
+{
+	const struct sn_topo_supernode *sn = &live->topo->supernode[w->supernode];
+
+	if (!ask->parallel && ask->cards == WHY_NO_CARDS)
+		return;
+	for (uint32_t n = sn->first_node; n < sn->first_node + sn->n_nodes; n++) {
+		enum why_out out = state->node[n].out;
+
+		if (out != WHY_DOWN && out != WHY_PARTITION && out != WHY_EXCLUDED &&
+		    out != WHY_FEATURE && out != WHY_RESERVED && out != WHY_REGION)
+			w->masked += (uint32_t)__builtin_popcountll(live->node[n].masked);
+	}
+}
+
 int why_count(const struct live *live, const struct why_state *state,
 	      struct why *why, struct sn_err *err)
 {
@@ -176,6 +192,7 @@ int why_count(const struct live *live, const struct why_state *state,
 			.supernode = s, .pool_free = state->supernode[s].pool_free,
 		};
 		(ask->parallel ? count_parallel : count_plain)(live, state, ask, w);
+		count_masked(live, state, ask, w);
 		/* One that the job can never be in says nothing. */
 		if (w->out[WHY_PARTITION] + w->out[WHY_EXCLUDED] +
 		    w->out[WHY_REGION] + w->out[WHY_FEATURE] <

@@ -150,6 +150,9 @@ static void describe_lack(const struct live *live, const struct why *why,
 		if (w->out[out])
 			sn_buf_add(buf, "%s%u %s", buf->text ? ", " : "", w->out[out],
 				   why_out_words[out]);
+	if (w->masked)
+		sn_buf_add(buf, "%s%u card%s masked", buf->text ? ", " : "",
+			   w->masked, s(w->masked));
 	if (why->ask.parallel && why->ask.request.pool.size &&
 	    why->ask.request.pool.per != SN_POOL_NAMED)
 		describe_pool(live, w, buf);
@@ -270,7 +273,7 @@ static void print_reason(const struct live *live, const struct why *why)
 	printf("Now: it does not fit");
 	if (why->n_parts > 1)
 		printf(", here in partition %s", why->part->name);
-	if (why->ask.parallel) {
+	if (why->ask.parallel || why->lacking) {
 		printf(": %s.\n", why->why.text);
 		return;
 	}
@@ -373,7 +376,7 @@ static void json_supernodes(const struct live *live, const struct why *why)
 		else
 			printf(",\"nodes\":%u,\"usable\":%u,\"tasks\":%u",
 			       live->topo->supernode[w->supernode].n_nodes, w->nodes, w->tasks);
-		fputs(",\"others\":{", stdout);
+		printf(",\"masked\":%u,\"others\":{", w->masked);
 		for (int out = WHY_IN + 1; out < WHY_OUTS; out++) {
 			if (!w->out[out])
 				continue;

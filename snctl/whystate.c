@@ -32,11 +32,7 @@ void why_extra_load(struct why_extra *ret)
 #else
 	ret->count_memory = conf->select_type_param & CR_MEMORY;
 #endif
-#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
-	slurm_free_conf(conf);
-#else
-	slurm_free_ctl_conf(conf);
-#endif
+	live_free_conf(conf);
 }
 
 void why_extra_done(struct why_extra *extra)

@@ -112,9 +112,15 @@ static void cards_need_a_line_each(void **state)
 {
 	(void)state;
 	put_good();
+	/* Slurm picks them by their numbers. */
 	put("gres.conf", "Name=gpu File=/dev/g0\nNodeName=n[1-8] Name=npu File=/dev/d[0-3]\n");
+	warned(NULL);
+	/* Here by the line. */
+	put("gres.conf", "Name=gpu File=/dev/g0\nNodeName=n[1-8] Name=npu File=/dev/d[0-3] Cores=0-7\n");
 	warned("gres.conf:2: 4 cards in one line");
-	warned("write a line for each: NodeName=n[1-8] Name=npu File=/dev/d0 / NodeName=n[1-8] Name=npu File=/dev/d1 ... / NodeName=n[1-8] Name=npu File=/dev/d3");
+	warned("write a line for each: NodeName=n[1-8] Name=npu File=/dev/d0 Cores=0-7 / NodeName=n[1-8] Name=npu File=/dev/d1 Cores=0-7 ... / NodeName=n[1-8] Name=npu File=/dev/d3 Cores=0-7");
+	put("gres.conf", "Name=npu File=/dev/d[0-3]\nName=npu Type=a File=/dev/d4\n");
+	warned("gres.conf:1: 4 cards in one line");
 	put("gres.conf", "Name=npu Count=8\n");
 	warned("gres.conf:1: 8 cards without File=");
 	put("gres.conf", "Name=gpu File=/dev/g0\n");
