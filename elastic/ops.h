@@ -11,12 +11,19 @@
  *	 "samples": [{"card": 3, "metric": "step_time", "value": 1.2,
  *		      "step": 17, "time": 1732900000.5}],
  *	 "faults": [{"card": 3, "code": "…", "text": "…"}],
+ *	 "probes": [{"card": 3, "passed": false, "text": "…"}],
  *	 "job": 123, "source": "probe|preflight|records|user"}
- *	step, time, text, job and source may be left out; time is seconds since 1970
- *	as the reporter's clock has it. → {"ok": true, "taken": 2, "hint": false,
- *	"cards": {"3": "suspect"}}: the states of the cards named, after it.
+ *	step, gen (the job's generation), time, code, text, job and source may be left
+ *	out; time is seconds since 1970 as the reporter's clock has it. probes: what
+ *	came of probes; only root on the node and SlurmUser may. → {"ok": true,
+ *	"taken": 2, "hint": false, "cards": {"3": "suspect"}}: the states of the cards
+ *	named, after it; they are on disk then.
+ * health.wanted	{"op": "health.wanted", "node": "n003"}: a node asks what it shall
+ *			probe → {"ok": true, "cards": [{"card": 3, "state": "suspect",
+ *			"why": "…"}]}; what it is told counts as begun, and is answered by
+ *			a health.report with "probes"
  * health.show		{"op": "health.show", "nodes": "n[001-008]"}; without nodes all
- *			that are not healthy
+ *			that are not healthy → "cards", "domains"
  * health.release	{"op": "health.release", "node": "n003", "cards": [3], "why": "…"}
  *			back to work, whatever the engine thinks; operators
  * health.probe		{"op": "health.probe", "node": "n003", "cards": [3]}: ask for a

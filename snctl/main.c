@@ -21,6 +21,10 @@ static const struct snctl_command commands[] = {
 	{ "map", "a picture of the live cluster", cmd_map },
 	{ "why", "why a job pends, and when it would fit", cmd_why },
 	{ "card", "take single cards out, and bring them back", cmd_card },
+#ifdef HAVE_MUNGE
+	{ "health", "which cards are not well; report, release, probe", cmd_health },
+	{ "events", "what snelasticd has seen and done", cmd_events },
+#endif
 	{ "pool", "regions of the pool with names, which outlive jobs", cmd_pool },
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

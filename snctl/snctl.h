@@ -32,6 +32,8 @@ int cmd_map(int argc, char **argv);
 int cmd_why(int argc, char **argv);
 int cmd_card(int argc, char **argv);
 int cmd_pool(int argc, char **argv);
+int cmd_health(int argc, char **argv);
+int cmd_events(int argc, char **argv);
 
 /* Print "snctl COMMAND: text" on standard error; returns code. */
 int snctl_fail(const char *command, int code, const struct sn_err *err);

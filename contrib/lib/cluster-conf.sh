@@ -156,6 +156,9 @@ conf_policy()
 		echo "PoolDir=$CL_DIR/pool"
 		echo "PreflightDevices=$CL_DIR/nodes/%n/dev/davinci%c"
 	fi
+	echo "ElasticdPort=$((CL_PORT + 1))"
+	echo "ElasticdSocket=$CL_DIR/run/elasticd.socket"
+	echo "ElasticdPidFile=$CL_DIR/run/elasticd.own"
 	[ -z "$CL_POLICY" ] || printf '%s\n' "$CL_POLICY"
 }
 

@@ -33,6 +33,7 @@
 #   CL_CARD_MAJOR     a card's device number is this and its own, so that a cgroup
 #                     can tell them apart; by default all are /dev/null
 #   CL_NET            auto, netns or loopback
+#   CL_ELASTICD       the snelasticd to start beside slurmctld; empty: none
 CL_LIB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$CL_LIB/cluster-conf.sh"
 
@@ -43,7 +44,7 @@ cluster_init()
 	: "${CL_GRES:=npu}"
 	CL_CARD_FILE=davinci
 	[ "$CL_GRES" != gpu ] || CL_CARD_FILE=nvidia
-	: "${CL_NET:=auto}" "${CL_PLUGINS:=}" "${CL_TOPOLOGY:=}" "${CL_EXTRA:=}" "${CL_POLICY:=}" "${CL_POOL:=}"
+	: "${CL_NET:=auto}" "${CL_PLUGINS:=}" "${CL_TOPOLOGY:=}" "${CL_EXTRA:=}" "${CL_POLICY:=}" "${CL_POOL:=}" "${CL_ELASTICD:=}"
 	CL_ID=sn$(printf %s "$CL_DIR" | cksum | awk '{ printf "%08x", $1 }')
 	CL_WHY='' CL_NOTE='' CL_AGAIN=no CL_FATAL=no
 	export SLURM_CONF=$CL_DIR/etc/slurm.conf
@@ -226,6 +227,31 @@ ctld_kill() # [SIGNAL]
 	until_true 30 no_process "$pid"
 }
 
+# elasticd_up [OPTION…]: snelasticd beside slurmctld
+elasticd_up()
+{
+	pid_of "$CL_DIR/run/elasticd" >/dev/null && return 0
+	rm -f "$CL_DIR/run/elasticd.socket" # it is there again when the daemon is in charge
+	setsid "$CL_ELASTICD" -D "$@" >>"$CL_DIR/log/snelasticd.log" 2>&1 </dev/null 7>&- 8>&- 9>&- &
+	note_pid "$CL_DIR/run/elasticd" $!
+	set -- $?
+	disown
+	[ "$1" = 0 ] && until_true 20 elasticd_answers && return 0
+	# shellcheck disable=SC2034 # for the caller
+	CL_WHY="snelasticd does not answer; see $CL_DIR/log/snelasticd.log: $(tail -n 1 "$CL_DIR/log/snelasticd.log")"
+	return 1
+}
+
+elasticd_answers()
+{
+	pid_of "$CL_DIR/run/elasticd" >/dev/null && [ -S "$CL_DIR/run/elasticd.socket" ]
+}
+
+elasticd_down()
+{
+	end_pid "$CL_DIR/run/elasticd" 10
+}
+
 no_process()
 {
 	! proc_start "$1" >/dev/null
@@ -392,6 +418,7 @@ cluster_resume()
 
 	CL_FATAL=yes # the other kind of nodes would not help
 	munged_up && ctld_up || return 1
+	[ -z "$CL_ELASTICD" ] || elasticd_up || return 1
 	CL_FATAL=no
 	if [ "$CL_MODE" = netns ] && ! network_works; then
 		CL_WHY="the host's firewall keeps the nodes from slurmctld"
@@ -412,7 +439,7 @@ cluster_begin() # MODE
 		network_up || return 1
 	fi
 	CL_WHY="no free TCP ports were found"
-	CL_PORT=$(free_ports 1) && CL_NODE_PORT=$(free_ports "$CL_NODES") || return 1
+	CL_PORT=$(free_ports 2) && CL_NODE_PORT=$(free_ports "$CL_NODES") || return 1
 	[ "$CL_MODE" = loopback ] || CL_NODE_PORT=6818
 	CL_WHY="cannot write to $CL_DIR"
 	conf_write "$CL_DIR/etc" && cluster_note && plugins_sum >"$CL_DIR/run/plugins" || return 1
@@ -494,6 +521,7 @@ cluster_stop()
 	[ -d "$CL_DIR/run" ] || return 0
 	[ ! -f "$CL_DIR/run/net" ] || . "$CL_DIR/run/net"
 	: "${CL_MODE:=netns}"
+	elasticd_down
 	ctld_kill TERM
 	ctld_kill KILL
 	for file in "$CL_DIR"/run/node-*; do

@@ -3,7 +3,7 @@
 # Help, versions, unknown words, and output that cannot be written.
 . "$SN_SRCDIR/tests/cli/lib.sh"
 
-for c in place groups check show map why pool; do
+for c in place groups check show map why pool health events; do
 	run "$c" --help
 	[ "$status" -eq 0 ] && [ ! -s err ] && grep -q "^Usage: snctl $c" out
 	ok "$c --help" || show
@@ -14,7 +14,7 @@ done
 run --help
 [ "$status" -eq 0 ] && [ ! -s err ]
 ok "--help"
-! grep -q 'elastic\|import\|plan\|health\|service' out
+! grep -q '^  \(elastic\|import\|plan\|service\) ' out
 ok "--help lists nothing that is not there"
 run --version
 [ "$status" -eq 0 ] && grep -q '^snctl .*[0-9]\.[0-9]' out

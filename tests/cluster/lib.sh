@@ -162,13 +162,32 @@ start_cluster()
 	fi
 	CL_NET=${SN_NET:-auto}
 	cluster_init
-	PATH=$SN_BUILDDIR/launcher:$SN_BUILDDIR/snctl:$SN_BUILDDIR:$PATH
+	PATH=$SN_BUILDDIR/launcher:$SN_BUILDDIR/snctl:$SN_BUILDDIR/elastic:$SN_BUILDDIR:$PATH
 	export SN_TASK=$TESTS/task.sh SN_LOCKS=$WORK/locks
 	mkdir "$SN_LOCKS"
 	cd "$WORK" || exit 1
 	watchdog
 	cluster_start || bail "the cluster starts" "$CL_WHY"
 	pass "a cluster of $CL_NODES nodes is up ($CL_MODE)"
+}
+
+# start_elasticd [OPTION…]: snelasticd beside this cluster's slurmctld; its log is
+# $CL_DIR/log/snelasticd.log. It ends with the cluster, or by stop_elasticd [SIGNAL].
+start_elasticd()
+{
+	CL_ELASTICD=$(command -v snelasticd) || CL_WHY="snelasticd is not built"
+	[ -n "$CL_ELASTICD" ] && elasticd_up "$@" && return 0
+	echo "$CL_WHY"
+	return 1
+}
+
+stop_elasticd() # [SIGNAL]
+{
+	local pid
+
+	pid=$(pid_of "$CL_DIR/run/elasticd") || return 0
+	kill "-${1:-TERM}" "$pid"
+	until_true 20 gone "$CL_DIR/run/elasticd"
 }
 
 # Errors in slurmctld's log that a healthy run has anyway are left out: those of

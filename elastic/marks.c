@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * marks.c - what snelasticd writes into a node's record.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json.h>
+
+#include "elastic/marks.h"
+#include "snctl/jsonread.h"
+
+#define KEY "snelasticd"
+
+void sn_marks_done(struct sn_marks *marks)
+{
+	free(marks->card);
+	memset(marks, 0, sizeof(*marks));
+}
+
+static bool is_true(struct json_object *o, const char *key)
+{
+	struct json_object *v = NULL;
+
+	return json_object_object_get_ex(o, key, &v) && json_object_get_boolean(v);
+}
+
+static void read_own(const char *extra, struct sn_marks_seen *ret)
+{
+	struct json_object *o = NULL, *own = NULL, *cards = NULL;
+
+	if (!extra || !strstr(extra, "\"" KEY "\"") ||
+	    snctl_json_parse(extra, strlen(extra), "extra", &o, NULL))
+		return;
+	if (json_object_is_type(o, json_type_object) &&
+	    json_object_object_get_ex(o, KEY, &own) && json_object_is_type(own, json_type_object)) {
+		ret->own_supernode = is_true(own, "supernode");
+		ret->own_unit = is_true(own, "unit");
+		if (json_object_object_get_ex(own, "cards", &cards) &&
+		    json_object_is_type(cards, json_type_array))
+			for (size_t i = 0; i < json_object_array_length(cards); i++) {
+				int64_t c = json_object_get_int64(json_object_array_get_idx(cards, i));
+
+				if (c >= 0 && c < SN_CARDBOOK_CARDS)
+					ret->own |= UINT64_C(1) << c;
+			}
+	}
+	json_object_put(o);
+}
+
+static bool is_ours(const char *extra, enum sn_cardkind kind)
+{
+	struct sn_cardmark mark;
+
+	return !sn_cardbook_find(extra, kind, 0, &mark, NULL) && !strcmp(mark.by, SN_MARKS_BY);
+}
+
+int sn_marks_read(const char *extra, struct sn_marks_seen *ret, struct sn_err *err)
+{
+	struct sn_cardbook book;
+	int rc = sn_cardbook_read(extra, &book, err);
+
+	memset(ret, 0, sizeof(*ret));
+	ret->cards = book.unhealthy;
+	ret->supernode = book.degraded_supernode && is_ours(extra, SN_CARDKIND_SUPERNODE);
+	ret->unit = book.degraded_unit && is_ours(extra, SN_CARDKIND_UNIT);
+	read_own(extra, ret);
+	return rc;
+}
+
+/* *text (free) is replaced. */
+static int set(char **text, enum sn_cardkind kind, uint64_t cards,
+	       const struct sn_cardmark *mark, struct sn_err *err)
+{
+	char *fresh;
+	int rc = sn_cardbook_set(*text, kind, cards, mark, &fresh, err);
+
+	if (rc)
+		return rc;
+	free(*text);
+	*text = fresh;
+	return 0;
+}
+
+static bool says(const char *text, enum sn_cardkind kind, uint32_t card,
+		 const struct sn_cardmark *mark)
+{
+	struct sn_cardmark is;
+
+	return !sn_cardbook_find(text, kind, card, &is, NULL) && is.state == mark->state &&
+		is.at == mark->at && !strcmp(is.why, mark->why) && !strcmp(is.by, mark->by);
+}
+
+static int set_cards(char **text, const struct sn_marks *marks, uint64_t seen,
+		     struct sn_err *err)
+{
+	const struct sn_cardmark *mark = marks->card;
+	int rc = 0;
+
+	if (seen & ~marks->cards)
+		rc = set(text, SN_CARDKIND_HEALTH, seen & ~marks->cards, NULL, err);
+	for (uint32_t c = 0; c < SN_CARDBOOK_CARDS && !rc; c++) {
+		if (!(marks->cards >> c & 1))
+			continue;
+		if (!says(*text, SN_CARDKIND_HEALTH, c, mark))
+			rc = set(text, SN_CARDKIND_HEALTH, UINT64_C(1) << c, mark, err);
+		mark++;
+	}
+	return rc;
+}
+
+static int set_domain(char **text, enum sn_cardkind kind, bool want, bool ours,
+		      const struct sn_cardmark *mark, struct sn_err *err)
+{
+	struct sn_cardmark is;
+	bool there = !sn_cardbook_find(*text, kind, 0, &is, NULL);
+
+	if (want && (!there || (ours && !says(*text, kind, 0, mark))))
+		return set(text, kind, 0, mark, err);
+	return !want && ours ? set(text, kind, 0, NULL, err) : 0;
+}
+
+static int set_own(char **text, const struct sn_marks *marks, struct sn_err *err)
+{
+	struct json_object *o = NULL, *own, *cards;
+	const char *fresh;
+	char *copy;
+	int rc = 0;
+
+	if (**text)
+		rc = snctl_json_parse(*text, strlen(*text), "extra", &o, err);
+	else
+		o = json_object_new_object();
+	if (!rc && !json_object_is_type(o, json_type_object))
+		rc = sn_err_set(err, -EINVAL, "extra is no JSON object");
+	if (rc) {
+		json_object_put(o);
+		return rc;
+	}
+	json_object_object_del(o, KEY);
+	if (marks->cards || marks->supernode || marks->unit) {
+		own = json_object_new_object();
+		cards = json_object_new_array();
+		for (int c = 0; c < SN_CARDBOOK_CARDS; c++)
+			if (marks->cards >> c & 1)
+				json_object_array_add(cards, json_object_new_int(c));
+		json_object_object_add(own, "cards", cards);
+		if (marks->supernode)
+			json_object_object_add(own, "supernode", json_object_new_boolean(1));
+		if (marks->unit)
+			json_object_object_add(own, "unit", json_object_new_boolean(1));
+		json_object_object_add(o, KEY, own);
+	}
+	fresh = json_object_object_length(o) ?
+		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : "";
+	copy = fresh ? strdup(fresh) : NULL;
+	json_object_put(o);
+	if (!copy)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+int sn_marks_write(const char *extra, const struct sn_marks *marks, char **ret,
+		   struct sn_err *err)
+{
+	char *text = strdup(extra ? extra : "");
+	struct sn_marks_seen seen;
+	int rc = text ? 0 : sn_err_set(err, -ENOMEM, "no memory");
+
+	*ret = NULL;
+	if (!rc)
+		(void)sn_marks_read(text, &seen, NULL);
+	if (!rc)
+		rc = set_cards(&text, marks, seen.cards, err);
+	if (!rc)
+		rc = set_domain(&text, SN_CARDKIND_SUPERNODE, marks->supernode, seen.supernode,
+				&marks->supernode_mark, err);
+	if (!rc)
+		rc = set_domain(&text, SN_CARDKIND_UNIT, marks->unit, seen.unit,
+				&marks->unit_mark, err);
+	if (!rc && (marks->cards != seen.own || marks->supernode != seen.own_supernode ||
+		    marks->unit != seen.own_unit))
+		rc = set_own(&text, marks, err);
+	if (rc)
+		free(text);
+	else
+		*ret = text;
+	return rc;
+}
