@@ -133,6 +133,9 @@ void sn_health_destroy(struct sn_health *h)
 	}
 	for (uint32_t i = 0; i < h->n_marks; i++)
 		free(h->mark[i]);
+	for (uint32_t i = 0; i < h->n_spare; i++)
+		free(h->spare[i]);
+	free(h->spare);
 	for (uint32_t i = 0; h->domain && i < h->topo->n_supernodes + h->topo->n_units; i++)
 		free(h->domain[i]);
 	free(h->node);
@@ -403,7 +406,7 @@ void sn_health_stats(const struct sn_health *h, struct sn_health_stats *ret)
 		ret->cards * sizeof(struct sn_hcard) +
 		ret->series * sizeof(struct sn_series) +
 		h->n_entries * sizeof(struct sn_entry) +
-		h->n_marks * sizeof(struct sn_mark) +
+		(h->n_marks + h->n_spare) * sizeof(struct sn_mark) +
 		h->n_hash * sizeof(*h->hash) +
 		2ul * h->size_scratch * sizeof(double);
 	for (uint32_t i = 0; i < h->n_cohorts; i++)

@@ -133,6 +133,8 @@ struct sn_health {
 	struct sn_hnode *node; /* [topo->n_nodes] */
 	struct sn_mark **mark; /* all that there are */
 	uint32_t n_marks, size_marks;
+	struct sn_mark **spare; /* so that judging a row cannot run out of memory */
+	uint32_t n_spare, size_spare;
 	struct sn_cohort **cohort, **hash;
 	uint32_t n_cohorts, size_cohorts, n_hash;
 	struct sn_hdomain **domain; /* [supernodes + units]; NULL: nothing known */
@@ -184,6 +186,8 @@ void sn_card_good(struct sn_health *h, struct sn_mark *mark, uint32_t metric,
 		  struct sn_health_actions *actions);
 int sn_card_mark(struct sn_health *h, uint32_t node, uint32_t card,
 		 struct sn_mark **ret, struct sn_err *err);
+/* Marks for n more cards. */
+int sn_card_reserve(struct sn_health *h, uint32_t n, struct sn_err *err);
 /* What is due; room for SN_ANOMALY_ACTIONS is reserved. */
 void sn_card_due(struct sn_health *h, struct sn_mark *mark, double now,
 		 struct sn_health_actions *actions);
@@ -220,7 +224,8 @@ struct sn_hdomain *sn_domain_get(struct sn_health *h, enum sn_health_domain doma
 				 uint32_t index); /* NULL: no memory */
 struct sn_hdomain *sn_domain_peek(const struct sn_health *h,
 				  enum sn_health_domain domain, uint32_t index);
-/* A row's median (high is bad), and whether too many of its cards are slow. Room
+/* Both of a domain that sn_domain_get() has made.
+ * A row's median (high is bad), and whether too many of its cards are slow. Room
  * for two actions is reserved. What hints say degrades nothing. */
 void sn_domain_row(struct sn_health *h, struct sn_cohort *c, double median,
 		   uint32_t slow_cards, uint32_t cards, bool mass, bool hint, double now,

@@ -41,6 +41,38 @@ const char *sn_health_kind_name(enum sn_health_kind kind)
 
 /* ---- marks ---------------------------------------------------------------------- */
 
+static int room_for(struct sn_mark ***array, uint32_t *size, uint32_t want)
+{
+	uint32_t n = *size ? *size : 16;
+	struct sn_mark **grown;
+
+	while (n < want)
+		n *= 2;
+	if (n == *size)
+		return 0;
+	grown = realloc(*array, n * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*size = n;
+	return 0;
+}
+
+int sn_card_reserve(struct sn_health *h, uint32_t n, struct sn_err *err)
+{
+	if (room_for(&h->mark, &h->size_marks, h->n_marks + n) ||
+	    room_for(&h->spare, &h->size_spare, n))
+		return sn_health_no_memory(err);
+	while (h->n_spare < n) {
+		struct sn_mark *m = calloc(1, sizeof(*m));
+
+		if (!m)
+			return sn_health_no_memory(err);
+		h->spare[h->n_spare++] = m;
+	}
+	return 0;
+}
+
 int sn_card_mark(struct sn_health *h, uint32_t node, uint32_t card,
 		 struct sn_mark **ret, struct sn_err *err)
 {
@@ -51,18 +83,10 @@ int sn_card_mark(struct sn_health *h, uint32_t node, uint32_t card,
 	if (rc)
 		return rc;
 	if (!c->mark) {
-		if (h->n_marks == h->size_marks) {
-			uint32_t size = h->size_marks ? h->size_marks * 2 : 16;
-			struct sn_mark **grown = realloc(h->mark, size * sizeof(*grown));
-
-			if (!grown)
-				return sn_health_no_memory(err);
-			h->mark = grown;
-			h->size_marks = size;
-		}
-		m = calloc(1, sizeof(*m));
-		if (!m)
-			return sn_health_no_memory(err);
+		rc = h->n_spare ? 0 : sn_card_reserve(h, 1, err);
+		if (rc)
+			return rc;
+		m = h->spare[--h->n_spare];
 		m->node = node;
 		m->card = card;
 		m->ask_at = m->probe_at = NEVER;
@@ -79,7 +103,12 @@ void sn_card_drop(struct sn_health *h, uint32_t at)
 
 	sn_health_peek(h, m->node, m->card)->mark = NULL;
 	h->mark[at] = h->mark[--h->n_marks];
-	free(m);
+	if (h->n_spare < h->size_spare) {
+		memset(m, 0, sizeof(*m));
+		h->spare[h->n_spare++] = m;
+	} else {
+		free(m);
+	}
 }
 
 bool sn_card_forgotten(const struct sn_health *h, const struct sn_mark *m,

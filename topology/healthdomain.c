@@ -111,6 +111,20 @@ static double siblings(const struct sn_health *h, const struct sn_cohort *c,
 	return n < least || !n ? 0 : sn_stat_median(v, n);
 }
 
+/* What they do now is usual from now on, in all supernodes of the job. */
+static void all_usual(struct sn_health *h, const struct sn_cohort *c)
+{
+	for (uint32_t i = 0; i < h->n_cohorts; i++) {
+		struct sn_cohort *o = h->cohort[i];
+
+		if (o->job != c->job || o->metric != c->metric || !o->lore ||
+		    o->lore->now <= 0)
+			continue;
+		o->lore->usual = o->lore->now;
+		o->lore->slow = 0;
+	}
+}
+
 /* A rank's own time; others have waiting in them. */
 static bool is_own(const struct sn_health *h, const struct sn_cohort *c)
 {
@@ -191,8 +205,7 @@ static void slow_supernode(struct sn_health *h, struct sn_cohort *c,
 		sn_health_why(why, "%s rose %.0f%% in all supernodes of job %u: not this one's doing",
 			      metric, (ratio - 1) * 100, c->job);
 		put(actions, SN_HEALTH_NOTE, SN_HEALTH_SUPERNODE, c->supernode, now, why);
-		l->usual = l->now;
-		l->slow = 0;
+		all_usual(h, c);
 		return;
 	}
 	if (has_marked(h, c))
@@ -261,14 +274,12 @@ void sn_domain_row(struct sn_health *h, struct sn_cohort *c, double median,
 		   uint32_t slow_cards, uint32_t cards, bool mass, bool hint,
 		   double now, struct sn_health_actions *actions)
 {
-	struct sn_hdomain *d = sn_domain_get(h, SN_HEALTH_SUPERNODE, c->supernode);
+	struct sn_hdomain *d = sn_domain_peek(h, SN_HEALTH_SUPERNODE, c->supernode);
 	struct sn_lore *l = c->lore;
 	char why[SN_HEALTH_WHY_SIZE];
 	bool own, slow;
 	double ratio = 1;
 
-	if (!d)
-		return; /* no memory: not judged this time */
 	own = d->degraded && !d->by_hand && d->job == c->job && d->metric == c->metric;
 	learn(h, c, median);
 	l->mass = mass ? l->mass + 1 : 0;
@@ -312,11 +323,7 @@ void sn_domain_unit(struct sn_health *h, struct sn_cohort *c, uint32_t unit,
 	struct sn_hdomain *d = sn_domain_peek(h, SN_HEALTH_UNIT, unit);
 	char why[SN_HEALTH_WHY_SIZE];
 
-	if (!d && excess < h->conf.domain_slow)
-		return;
-	if (!d)
-		d = sn_domain_get(h, SN_HEALTH_UNIT, unit);
-	if (!d || d->by_hand)
+	if (d->by_hand)
 		return;
 	/* One job and metric at a time is followed. */
 	if (d->metric != SN_METRICS_MAX && (d->metric != c->metric || d->job != c->job))

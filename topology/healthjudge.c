@@ -288,14 +288,15 @@ static int prepare(struct judge *j, struct sn_err *err)
 		j->c->lore = calloc(1, sizeof(*j->c->lore));
 		rc = j->c->lore ? 0 : sn_health_no_memory(err);
 	}
-	if (!rc && h->size_marks < h->n_marks + j->row->n) {
-		uint32_t size = h->n_marks + j->row->n;
-		struct sn_mark **grown = realloc(h->mark, size * sizeof(*grown));
+	if (!rc)
+		rc = sn_card_reserve(h, j->row->n, err);
+	if (!rc && !sn_domain_get(h, SN_HEALTH_SUPERNODE, j->c->supernode))
+		rc = sn_health_no_memory(err);
+	for (uint32_t i = 0; !rc && i < j->row->n; i++) {
+		uint32_t unit = h->topo->node[j->row->entry[i].node].unit;
 
-		if (!grown)
-			return sn_health_no_memory(err);
-		h->mark = grown;
-		h->size_marks = size;
+		if (unit != SN_NONE && !sn_domain_get(h, SN_HEALTH_UNIT, unit))
+			rc = sn_health_no_memory(err);
 	}
 	j->lore = j->c->lore;
 	j->scratch = h->scratch;
