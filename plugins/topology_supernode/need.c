@@ -10,6 +10,7 @@
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
 
+#include "plugins/topology_supernode/batch.h"
 #include "plugins/topology_supernode/domains.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/need.h"
@@ -212,7 +213,7 @@ int need_init(struct need *need, topology_eval_t *topo_eval)
 {
 	const struct sn_topo *topo = model_topo();
 	uint32_t card_id = model_card_id(), t;
-	int i;
+	int inx[BATCH_NODES], n, i = 0;
 
 	*need = (struct need){ .topo_eval = topo_eval };
 	find_counts(need);
@@ -225,8 +226,9 @@ int need_init(struct need *need, topology_eval_t *topo_eval)
 		return -ENOMEM;
 	for (t = 0; t < topo->n_nodes; t++)
 		need->node[t].flags = SN_NODE_ABSENT;
-	for (i = 0; next_node_bitmap(topo_eval->node_map, &i); i++)
-		read_node(need, i, card_id);
+	while ((n = batch_next(topo_eval, &i, inx)))
+		for (int k = 0; k < n; k++)
+			read_node(need, inx[k], card_id);
 	return add_domains(need);
 }
 

@@ -10,6 +10,7 @@
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
 
+#include "plugins/topology_supernode/batch.h"
 #include "plugins/topology_supernode/keep.h"
 #include "plugins/topology_supernode/marks.h"
 #include "plugins/topology_supernode/model.h"
@@ -205,13 +206,14 @@ int offer_from_eval(const topology_eval_t *topo_eval,
 	const struct sn_topo *topo = model_topo();
 	uint32_t card_id = model_card_id();
 	uint32_t cpus_per_task = offer_cpus_per_task(topo_eval->job_ptr);
-	int i, rc;
+	int inx[BATCH_NODES], n, i = 0, rc;
 
 	rc = make_empty(topo, ret);
 	if (rc)
 		return rc;
-	for (i = 0; next_node_bitmap(topo_eval->node_map, &i); i++)
-		offer_node(topo_eval, i, card_id, cpus_per_task, ret);
+	while ((n = batch_next(topo_eval, &i, inx)))
+		for (int k = 0; k < n; k++)
+			offer_node(topo_eval, inx[k], card_id, cpus_per_task, ret);
 	rc = make_pools(topo, spec, ret);
 	if (rc)
 		return rc;
