@@ -28,7 +28,7 @@ struct running {
 	pid_t pid;
 	int out, err;
 	char *text;
-	size_t len;
+	size_t len, max;
 	char said[SAID];
 	size_t said_len;
 };
@@ -151,7 +151,7 @@ static int follow(struct running *run, uint32_t seconds, int *ret_status)
 		if (poll(fds, 2, (int)left) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].fd >= 0 && fds[0].revents &&
-		    !take(run->out, run->text, &run->len, SN_RUNPROG_MAX, &over))
+		    !take(run->out, run->text, &run->len, run->max, &over))
 			fds[0].fd = -1;
 		if (fds[1].fd >= 0 && fds[1].revents &&
 		    !take(run->err, run->said, &run->said_len, SAID - 1, &waste))
@@ -216,10 +216,10 @@ static int judge(const char *name, const struct running *run, int status,
 	return 0;
 }
 
-int sn_runprog(char *const argv[], uint32_t seconds, char **ret_text,
-	       size_t *ret_len, struct sn_err *err)
+int sn_runprog_sized(char *const argv[], uint32_t seconds, size_t max,
+		     char **ret_text, size_t *ret_len, struct sn_err *err)
 {
-	struct running run = { .text = malloc(SN_RUNPROG_MAX + 1) };
+	struct running run = { .text = malloc(max + 1), .max = max };
 	int status = 0, rc;
 
 	if (!run.text)
@@ -238,8 +238,8 @@ int sn_runprog(char *const argv[], uint32_t seconds, char **ret_text,
 			   "program %s did not end in %u seconds and was killed",
 			   argv[0], seconds);
 	else if (rc == -EFBIG)
-		sn_err_set(err, rc, "program %s wrote more than %u bytes and was killed",
-			   argv[0], SN_RUNPROG_MAX);
+		sn_err_set(err, rc, "program %s wrote more than %zu bytes and was killed",
+			   argv[0], max);
 	else if (rc)
 		sn_err_set(err, rc, "program %s: %s", argv[0], strerror(-rc));
 	else
@@ -252,4 +252,11 @@ int sn_runprog(char *const argv[], uint32_t seconds, char **ret_text,
 	*ret_text = run.text;
 	*ret_len = run.len;
 	return 0;
+}
+
+int sn_runprog(char *const argv[], uint32_t seconds, char **ret_text,
+	       size_t *ret_len, struct sn_err *err)
+{
+	return sn_runprog_sized(argv, seconds, SN_RUNPROG_MAX, ret_text,
+				ret_len, err);
 }

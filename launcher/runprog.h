@@ -23,5 +23,8 @@
  */
 int sn_runprog(char *const argv[], uint32_t seconds, char **ret_text,
 	       size_t *ret_len, struct sn_err *err);
+/* The same for an answer of up to max bytes. Threads may call both. */
+int sn_runprog_sized(char *const argv[], uint32_t seconds, size_t max,
+		     char **ret_text, size_t *ret_len, struct sn_err *err);
 
 #endif

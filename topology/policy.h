@@ -24,6 +24,11 @@ struct sn_policy {
 	uint32_t small_job_cards; /* jobs up to this many cards are small; 0: none is */
 	char degraded[SN_POLICY_TEXT_MAX]; /* a hostlist of supernodes and units */
 	uint32_t node_power, idle_node_power; /* W; node_power 0: not known */
+	char probe_tool[SN_POLICY_TEXT_MAX]; /* a path, "auto" or "none" */
+	char probe_link_tool[SN_POLICY_TEXT_MAX]; /* the same */
+	uint32_t probe_timeout; /* s */
+	uint32_t probe_temperature; /* degrees C, 0: any */
+	uint64_t probe_memory; /* bytes */
 	uint32_t vendor; /* enum sn_vendor; sn_policy_vendor() resolves auto */
 	char job_dir[SN_POLICY_TEXT_MAX]; /* pattern of $SUPERNODE_JOB_DIR */
 	uint32_t job_dir_shared; /* enum sn_job_dir_shared */
