@@ -22,7 +22,7 @@ struct sim {
 	const struct why_extra *extra;
 	const struct live_job *job;
 	const partition_info_t *part;
-	const struct why_ask *ask;
+	struct why_ask *ask;
 	struct why_state state;
 };
 

@@ -28,6 +28,7 @@ const char *const why_out_words[WHY_OUTS] = {
 	[WHY_MEMORY] = "short of memory",
 	[WHY_SPARE] = "kept spare",
 	[WHY_REGION] = "without the pool region",
+	[WHY_REPLACES] = "where nothing is to be replaced",
 };
 
 static bool is_set32(uint32_t v)
@@ -145,6 +146,7 @@ void why_ask_init(const struct live *live, const struct live_job *job,
 
 	memset(ret, 0, sizeof(*ret));
 	ret->whole = info->shared == JOB_SHARED_NONE;
+	ret->replaces = job->has_spec ? job->spec.replaces : 0;
 	ret->cpus_per_task = is_set16(info->cpus_per_task) ? info->cpus_per_task : 1;
 	ret->node_cpus = is_set16(info->pn_min_cpus) ? info->pn_min_cpus : 1;
 	if (count_memory && info->pn_min_memory != NO_VAL64) {

@@ -31,13 +31,15 @@ struct why_ask {
 	enum why_cards cards;
 	uint32_t n_cards; /* of a node, a task or the job */
 	bool whole; /* nodes that no other job is on */
+	uint32_t replaces; /* job, 0: none */
+	uint64_t to_replace; /* nodes of it, filled with the first state */
 };
 
 /* Why a node is no use to the job. */
 enum why_out {
 	WHY_IN, WHY_DOWN, WHY_PARTITION, WHY_EXCLUDED, WHY_FEATURE,
 	WHY_RESERVED, WHY_BUSY, WHY_CARDS, WHY_MASKED, WHY_CPUS, WHY_MEMORY,
-	WHY_SPARE, WHY_REGION, WHY_OUTS
+	WHY_SPARE, WHY_REGION, WHY_REPLACES, WHY_OUTS
 };
 extern const char *const why_out_words[WHY_OUTS];
 

@@ -41,7 +41,7 @@ static void count_parallel(const struct live *live, const struct why_state *stat
 		uint32_t ranks = why_node_tasks(ask, node);
 
 		if (node->out == WHY_PARTITION || node->out == WHY_EXCLUDED ||
-		    node->out == WHY_REGION ||
+		    node->out == WHY_REGION || node->out == WHY_REPLACES ||
 		    node->out == WHY_FEATURE || node->out == WHY_RESERVED) {
 			w->out[node->out]++;
 			continue;
@@ -195,7 +195,8 @@ int why_count(const struct live *live, const struct why_state *state,
 		count_masked(live, state, ask, w);
 		/* One that the job can never be in says nothing. */
 		if (w->out[WHY_PARTITION] + w->out[WHY_EXCLUDED] +
-		    w->out[WHY_REGION] + w->out[WHY_FEATURE] <
+		    w->out[WHY_REGION] + w->out[WHY_FEATURE] +
+		    w->out[WHY_REPLACES] <
 		    topo->supernode[s].n_nodes)
 			why->n_supernodes++;
 	}

@@ -110,6 +110,32 @@ static void print_wish(const struct live *live, const struct why *why)
 	printf("  --parallel=%s\n", layout);
 }
 
+static void print_replaced(const struct why_ask *ask)
+{
+	if (ask->replaces && ask->to_replace)
+		printf("It stands in for %llu node%s that job %u has lost, and may take SpareNodes there.\n",
+		       (unsigned long long)ask->to_replace, s(ask->to_replace),
+		       ask->replaces);
+	else if (ask->replaces)
+		printf("It is to stand in for nodes of job %u, which does not run any more or has none to be replaced: scancel it.\n",
+		       ask->replaces);
+}
+
+/* Whom the nodes are kept for that nobody uses. */
+static void print_held(const struct live *live, const struct why *why)
+{
+	for (uint32_t i = 0; i < why->n_supernodes; i++) {
+		const struct why_supernode *w = &why->supernode[i];
+		const struct sn_topo_supernode *sn = &live->topo->supernode[w->supernode];
+		char *list = sn->spare_nodes && w->out[WHY_SPARE] ?
+			live_held_nodes(live, w->supernode) : NULL;
+
+		if (list)
+			printf("SpareNodes of %s: %.200s, for jobs with --replaces.\n", sn->name, list);
+		free(list);
+	}
+}
+
 static void print_slurm(const struct why *why)
 {
 	const slurm_job_info_t *info = why->job->info;
@@ -344,6 +370,7 @@ static void print_later(const struct why *why)
 void why_print(const struct live *live, const struct why *why)
 {
 	print_wish(live, why);
+	print_replaced(&why->ask);
 	print_slurm(why);
 	if (why->fits_now) {
 		print_now(live, why);
@@ -355,6 +382,7 @@ void why_print(const struct live *live, const struct why *why)
 		print_smaller(why);
 	print_later(why);
 	why_print_domains(live, why);
+	print_held(live, why);
 	putchar('\n');
 	(why->ask.parallel ? print_parallel_table : print_plain_table)(live, why);
 }

@@ -332,7 +332,7 @@ static int find_usable(const struct live *live, const struct why_extra *extra,
 static void keep_spares(const struct live *live, const struct why_ask *ask,
 			struct why_state *ret)
 {
-	for (uint32_t s = 0; s < live->topo->n_supernodes; s++) {
+	for (uint32_t s = 0; s < live->topo->n_supernodes && !ask->replaces; s++) {
 		const struct sn_topo_supernode *sn = &live->topo->supernode[s];
 		uint32_t left = sn->spare_nodes;
 
@@ -382,9 +382,25 @@ static int add_domains(const struct live *live, struct why_when when,
 	return rc;
 }
 
+static int keep_to_replaced(const struct live *live, const struct live_job *job,
+			    struct why_ask *ask, struct why_state *ret,
+			    struct sn_err *err)
+{
+	uint32_t *allow;
+	int rc = why_replace(live, job, &allow, &ask->to_replace, err);
+
+	for (uint32_t n = 0; !rc && allow && n < live->topo->n_nodes; n++)
+		if (!allow[live->topo->node[n].supernode] && !ret->node[n].out)
+			ret->node[n].out = WHY_REPLACES;
+	if (!rc && allow && ask->max > ask->to_replace)
+		ask->max = (uint32_t)ask->to_replace;
+	free(allow);
+	return rc;
+}
+
 int why_state_make(const struct live *live, const struct why_extra *extra,
 		   const struct live_job *job, const partition_info_t *part,
-		   const struct why_ask *ask, struct why_when when,
+		   struct why_ask *ask, struct why_when when,
 		   struct why_state *ret, struct sn_err *err)
 {
 	int rc;
@@ -393,6 +409,8 @@ int why_state_make(const struct live *live, const struct why_extra *extra,
 	rc = find_free(live, when, ret, err);
 	if (!rc)
 		rc = find_usable(live, extra, job, part, ask, when, ret, err);
+	if (!rc)
+		rc = keep_to_replaced(live, job, ask, ret, err);
 	if (!rc)
 		keep_spares(live, ask, ret);
 	if (!rc)

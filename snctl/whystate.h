@@ -25,9 +25,15 @@ struct why_when {
  * *ret. part is the partition to try. */
 int why_state_make(const struct live *live, const struct why_extra *extra,
 		   const struct live_job *job, const partition_info_t *part,
-		   const struct why_ask *ask, struct why_when when,
+		   struct why_ask *ask, struct why_when when,
 		   struct why_state *ret, struct sn_err *err);
 void why_state_done(struct why_state *state);
+
+/* How many nodes of each supernode a job with --replaces may have: *ret_allow
+ * [n_supernodes] (free), and the sum; NULL: it replaces none. All 0 where the other
+ * job does not run any more. */
+int why_replace(const struct live *live, const struct live_job *job,
+		uint32_t **ret_allow, uint64_t *ret_all, struct sn_err *err);
 
 /* When the job lets its nodes go: 1 it is completing; 0 nobody knows. */
 time_t why_end_of(const struct live_job *job);

@@ -18,6 +18,7 @@ int sn_jobcomment_read(const char *comment, uint32_t cards_per_node,
 		{ "parallel", &text.parallel }, { "pool", &text.pool },
 		{ "spares", &text.spares }, { "elastic", &text.elastic },
 		{ "role", &text.role }, { "service", &text.service },
+		{ "replaces", &text.replaces },
 	};
 	const char *at = comment ? strstr(comment, SN_JOBCOMMENT_MARK) : NULL;
 	char *copy, *save = NULL;

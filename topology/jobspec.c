@@ -19,6 +19,7 @@
 #define VALUE_MAX 256 /* of --pool and --elastic; legal ones are far shorter */
 #define SHOWN 96 /* how much of a value its sentence repeats */
 #define SPARES_MAX (1u << 20)
+#define JOBID_MAX 0xfffffffd /* Slurm's own marks are beyond */
 
 static int check_name(const char *what, const char *name, struct sn_err *err)
 {
@@ -126,6 +127,17 @@ static int parse_spares(const char *value, uint32_t *ret, struct sn_err *err)
 	if (!rc)
 		*ret = (uint32_t)n;
 	return rc;
+}
+
+static int parse_replaces(const char *value, uint32_t *ret, struct sn_err *err)
+{
+	uint64_t id;
+	int rc = sn_parse_uint(value, 1, JOBID_MAX, &id, err);
+
+	if (rc)
+		return sn_err_prefix(err, rc, "a job's number is wanted: ");
+	*ret = (uint32_t)id;
+	return 0;
 }
 
 static int parse_role(const char *value, enum sn_role *ret, struct sn_err *err)
@@ -289,7 +301,10 @@ static int parse_elastic(const char *value, const struct sn_layout *layout,
 	return check_elastic_size("max_dp", ret->max_dp, layout, ret, err);
 }
 
-enum option { O_PARALLEL, O_POOL, O_SPARES, O_ELASTIC, O_ROLE, O_SERVICE, N_OPTIONS };
+enum option {
+	O_PARALLEL, O_POOL, O_SPARES, O_ELASTIC, O_ROLE, O_SERVICE, O_REPLACES,
+	N_OPTIONS
+};
 
 static int parse_option(enum option o, const char *value, uint32_t cards,
 			struct sn_jobspec *spec, struct sn_err *err)
@@ -328,6 +343,8 @@ static int parse_option(enum option o, const char *value, uint32_t cards,
 		if (!rc)
 			memcpy(spec->service, value, strlen(value) + 1);
 		return rc;
+	case O_REPLACES:
+		return parse_replaces(value, &spec->replaces, err);
 	case N_OPTIONS:
 		break;
 	}
@@ -346,6 +363,7 @@ int sn_jobspec_parse(const struct sn_jobspec_text *text,
 		[O_ELASTIC] = { "elastic", text->elastic },
 		[O_ROLE] = { "role", text->role },
 		[O_SERVICE] = { "service", text->service },
+		[O_REPLACES] = { "replaces", text->replaces },
 	};
 	struct sn_jobspec spec;
 

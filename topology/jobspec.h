@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * jobspec.h - what a user asks of the suite for a job: the values of
- * --parallel, --pool, --spares, --elastic, --role, --service.
+ * --parallel, --pool, --spares, --elastic, --role, --service, --replaces.
  *
  * The same parser serves SPANK (in the client), job_submit (in slurmctld),
  * snctl and snrun, so that all say the same sentence.
@@ -42,11 +42,13 @@ struct sn_jobspec {
 	struct sn_elastic elastic;
 	enum sn_role role;
 	char service[SN_NAME_MAX];
+	uint32_t replaces; /* id of the job some of whose nodes it replaces; 0: none */
 };
 
 /* The options as typed; NULL or "" means not given. */
 struct sn_jobspec_text {
-	const char *parallel, *pool, *spares, *elastic, *role, *service;
+	const char *parallel, *pool, *spares, *elastic, *role, *service,
+		*replaces;
 };
 
 /* -EINVAL with a sentence that begins with the option's name, "--pool=5X: …".

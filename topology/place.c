@@ -22,6 +22,7 @@ void sn_place_request_init(struct sn_place_request *request,
 		.atom = layout->atom,
 		.pool = spec->pool,
 		.spares = spec->spares,
+		.use_spare_nodes = spec->replaces != 0,
 	};
 }
 

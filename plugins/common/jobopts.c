@@ -18,6 +18,8 @@ const struct sn_jobopt sn_jobopts[] = {
 	  "data-parallel sizes between which the job may live" },
 	{ OPT(role), "train|prefill|decode|infer", "what the job does" },
 	{ OPT(service), "NAME", "the service that the job belongs to" },
+	{ OPT(replaces), "JOBID",
+	  "stand in for nodes that a running --parallel job has lost; may take SpareNodes there" },
 	{ NULL, 0, NULL, NULL },
 };
 

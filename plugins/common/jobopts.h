@@ -31,7 +31,7 @@ struct sn_jobopt {
 	const char *usage;
 };
 extern const struct sn_jobopt sn_jobopts[];
-#define SN_JOBOPTS 6
+#define SN_JOBOPTS 7
 
 /* The options in a spank_job_env of n strings; the texts point into it. False
  * if there are none. */

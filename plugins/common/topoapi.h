@@ -19,7 +19,7 @@
 #include "topology/topo.h"
 
 #define SN_TOPOAPI_SYMBOL "sn_topoapi_table"
-#define SN_TOPOAPI_VERSION 5
+#define SN_TOPOAPI_VERSION 6
 
 /* How a job may be placed, apart from its layout. */
 struct sn_topoapi_ask {
@@ -54,6 +54,11 @@ struct sn_topoapi {
 	 * on the node that has most; -ENOENT, -EPERM. */
 	int (*region)(const char *name, uint32_t uid, uint64_t *ret_bytes,
 		      struct sn_err *err);
+
+	/* May a job of that owner and at least that many nodes replace nodes of
+	 * job_id? 0, or a sentence: -EPERM, -ENOENT, -EINVAL, -ENOSPC. */
+	int (*replaces)(uint32_t job_id, uint32_t owner, bool privileged,
+			uint32_t min_nodes, struct sn_err *err);
 
 	/* Call fn for each node with cards that no job which starts may get. */
 	void (*each_masked)(void (*fn)(uint32_t node_inx, uint64_t masked,

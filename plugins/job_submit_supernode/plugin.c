@@ -45,6 +45,7 @@ static void tell_clients(job_desc_msg_t *job_desc,
 		{ "pool", text->pool }, { "spares", text->spares },
 		{ "elastic", text->elastic }, { "role", text->role },
 		{ "service", text->service },
+		{ "replaces", text->replaces },
 	};
 	char canonical[SN_LAYOUT_TEXT_MAX];
 	size_t i;
@@ -58,6 +59,15 @@ static void tell_clients(job_desc_msg_t *job_desc,
 		if (more[i].value && more[i].value[0])
 			xstrfmtcat(job_desc->admin_comment, ";%s=%s",
 				   more[i].key, more[i].value);
+}
+
+/* The same of a job without --parallel. */
+static void tell_replaces(job_desc_msg_t *job_desc, uint32_t id)
+{
+	if (job_desc->admin_comment && job_desc->admin_comment[0])
+		return;
+	xfree(job_desc->admin_comment);
+	xstrfmtcat(job_desc->admin_comment, "supernode:replaces=%u", id);
 }
 
 /* The same for --segment, which clients of 24.11 cannot see of a job. */
@@ -100,6 +110,8 @@ static int refuse(int rc, const struct sn_err *err, char **err_msg)
 		return ESLURM_NOT_SUPPORTED;
 	case -ENOMEM:
 		return ENOMEM;
+	case -EPERM:
+		return ESLURM_ACCESS_DENIED;
 	default:
 		return EINVAL;
 	}
@@ -160,6 +172,12 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		rc = sn_err_set(&err, -EINVAL,
 				"--pool=%s needs --parallel in this version: without a layout nothing counts what the job holds",
 				text.pool);
+	if (!rc && spec.replaces)
+		rc = api->replaces(spec.replaces, owner(job_desc, submit_uid),
+				   submit_uid == 0 ||
+				   submit_uid == slurm_conf.slurm_user_id,
+				   job_desc->min_nodes == NO_VAL ? 1 :
+				   job_desc->min_nodes, &err);
 	if (!rc && spec.has_parallel && segment_size(job_desc))
 		rc = sn_err_set(&err, -EINVAL,
 				"--segment=%u does not go with --parallel: what must stay in one supernode follows from the layout; leave --segment out",
@@ -172,6 +190,10 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 		/* First, as write_out() frees what text points into. */
 		tell_clients(job_desc, &text, &spec.layout);
 		write_out(job_desc, &spec.layout);
+		return SLURM_SUCCESS;
+	}
+	if (spec.replaces) {
+		tell_replaces(job_desc, spec.replaces);
 		return SLURM_SUCCESS;
 	}
 	rc = spareroom_check(job_desc, api, &err);
@@ -220,9 +242,10 @@ extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		return SLURM_SUCCESS;
 	if (!sn_jobopts_find(job_ptr->spank_job_env,
 			     job_ptr->spank_job_env_size, &text) ||
-	    sn_jobspec_parse(&text, 0, &spec, NULL) || !spec.has_parallel)
+	    sn_jobspec_parse(&text, 0, &spec, NULL) ||
+	    (!spec.has_parallel && !spec.replaces))
 		rc = spareroom_check_update(job_desc, job_ptr, api, &err);
-	else
+	else if (spec.has_parallel)
 		rc = update_request(job_desc, job_ptr, api, &spec, &err);
 	/* Without accounting, slurmctld takes a change of partition for failed
 	 * if errno, which it has not set, happens not to be 0. */

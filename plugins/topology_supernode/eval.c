@@ -29,6 +29,7 @@
 #include "plugins/topology_supernode/offer.h"
 #include "plugins/topology_supernode/plain.h"
 #include "plugins/topology_supernode/range.h"
+#include "plugins/topology_supernode/replacing.h"
 #include "topology/spares.h"
 
 /* How often to choose again when Slurm's own count of a node's cores comes out
@@ -297,6 +298,7 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 	struct sn_place_state state;
 	struct taken taken = { 0 };
 	struct offer offer = { 0 };
+	struct replacing replacing = { NULL, 0 };
 	struct sn_err err = { "" };
 	int rc = SLURM_ERROR, tries;
 
@@ -313,6 +315,16 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 	    domains_init(&domains, offer.all_free ? NULL : topo_eval) ||
 	    add_domains(&domains, &offer, &state, &limits))
 		goto out;
+	/* Whom it replaces may have ended by now, and a test would hold it. */
+	if (spec->replaces && plain_mode() != SELECT_MODE_TEST_ONLY) {
+		if (replacing_find(spec->replaces, topo_eval->job_ptr,
+				   &replacing, &err)) {
+			log_flag(SELECT_TYPE, "topology/supernode: %pJ: %s",
+				 topo_eval->job_ptr, err.text);
+			goto out;
+		}
+		sn_replace_restrict(model_topo(), replacing.allow, offer.node);
+	}
 	/* Slurm's own count of the cards it has given, or the last call's would
 	 * bound this one. */
 	gres_sched_init(topo_eval->job_ptr->gres_list_req);
@@ -330,6 +342,9 @@ int eval_parallel(topology_eval_t *topo_eval, const struct sn_jobspec *spec)
 		if (take(&placed, &taken))
 			goto out;
 		if (offer_pools_hold(&offer, spec, &placed) &&
+		    (!replacing.allow ||
+		     sn_replace_fits(model_topo(), replacing.allow, &placed,
+				     offer.node)) &&
 		    cut(topo_eval, &taken, &offer))
 			break;
 		sn_placement_done(&placed);
@@ -347,6 +362,7 @@ out:
 	domains_done(&domains);
 	free(taken.node);
 	sn_placement_done(&placed);
+	replacing_done(&replacing);
 	offer_done(&offer);
 	return rc && did_fit(topo_eval) ? SLURM_SUCCESS : rc;
 }
@@ -358,6 +374,7 @@ int eval_could_fit(const struct sn_topoapi_ask *ask, struct sn_err *err)
 	struct sn_placement placed = { 0 };
 	struct sn_place_request request;
 	struct sn_place_state state;
+	struct replacing replacing = { NULL, 0 };
 	struct offer offer = { 0 };
 	int rc;
 
@@ -370,6 +387,9 @@ int eval_could_fit(const struct sn_topoapi_ask *ask, struct sn_err *err)
 		rc = domains_init(&domains, NULL);
 	if (!rc)
 		rc = add_domains(&domains, &offer, &state, &limits);
+	if (!rc && ask->spec->replaces &&
+	    !replacing_find(ask->spec->replaces, NULL, &replacing, NULL))
+		sn_replace_restrict(model_topo(), replacing.allow, offer.node);
 	if (!rc) {
 		rc = range_place(model_topo(), &state, &request,
 				 ask->min_nodes, ask->max_nodes ?
@@ -379,6 +399,7 @@ int eval_could_fit(const struct sn_topoapi_ask *ask, struct sn_err *err)
 	free(limits);
 	domains_done(&domains);
 	sn_placement_done(&placed);
+	replacing_done(&replacing);
 	offer_done(&offer);
 	return rc;
 }

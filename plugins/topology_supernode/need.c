@@ -237,6 +237,7 @@ void need_done(struct need *need)
 	free(need->node);
 	free(need->offer);
 	free(need->supernode);
+	free(need->allow);
 	*need = (struct need){ 0 };
 }
 

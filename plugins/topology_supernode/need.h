@@ -47,6 +47,7 @@ struct need {
 	enum need_cards cards;
 	uint32_t n_cards; /* per node, task or job */
 	uint32_t tasks, cpus_per_task; /* of the whole job, at least */
+	uint32_t *allow; /* nodes in each supernode, see replacing.h; NULL: any */
 };
 
 /* -ENOMEM. need_done() also after a failure. */

@@ -25,6 +25,7 @@
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/need.h"
 #include "plugins/topology_supernode/plain.h"
+#include "plugins/topology_supernode/replacing.h"
 #include "plugins/topology_supernode/undo.h"
 
 /* How many numbers of segments to try for a job whose nodes nobody counted. */
@@ -155,6 +156,12 @@ static int place(struct need *need, const struct sn_place_request *request,
 	struct sn_err err = { "" };
 	int rc = aggregate_place(need, &state, request, ret, &err);
 
+	if (!rc && need->allow &&
+	    !sn_replace_fits(model_topo(), need->allow, ret, need->offer)) {
+		sn_placement_done(ret);
+		*ret = (struct sn_placement){ 0 };
+		rc = sn_err_set(&err, -ENOSPC, "more nodes than are to be replaced");
+	}
 	if (rc)
 		log_flag(SELECT_TYPE, "topology/supernode: %pJ: %s",
 			 need->topo_eval->job_ptr, err.text);
@@ -334,8 +341,14 @@ int plain_eval(topology_eval_t *topo_eval)
 	}
 	/* A spare may be free for use another time, and a job for which Slurm
 	 * finds no room at all is held for good. */
-	if (mode_now != SELECT_MODE_TEST_ONLY)
-		keep_spares(&need);
+	if (mode_now != SELECT_MODE_TEST_ONLY) {
+		if (replacing_limit(&need)) {
+			need_done(&need);
+			return SLURM_ERROR;
+		}
+		if (!need.allow)
+			keep_spares(&need);
+	}
 	if (need.segment || !is_for_slurm(topo_eval)) {
 		if (mode_now != SELECT_MODE_TEST_ONLY && keep_is_small(&need))
 			rc = choose_small(topo_eval, &need);
@@ -344,7 +357,7 @@ int plain_eval(topology_eval_t *topo_eval)
 	}
 	/* Segments that can never be had are refused at submission; what stands
 	 * in their way in a test of all nodes may pass. */
-	if (rc && (!need.segment || mode_now == SELECT_MODE_TEST_ONLY))
+	if (rc && !need.allow && (!need.segment || mode_now == SELECT_MODE_TEST_ONLY))
 		rc = leave_to_slurm(topo_eval, &need);
 	need_done(&need);
 	return rc;

@@ -36,6 +36,7 @@
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/named.h"
 #include "plugins/topology_supernode/plain.h"
+#include "plugins/topology_supernode/replacing.h"
 #include "plugins/topology_supernode/switches.h"
 
 const char plugin_name[] = "Supernode topology plugin";
@@ -58,6 +59,7 @@ const struct sn_topoapi sn_topoapi_table = {
 	.nodes_changed = model_nodes_changed,
 
 	.region = named_find,
+	.replaces = replacing_check,
 	.each_masked = marks_each_masked,
 };
 

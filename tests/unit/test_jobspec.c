@@ -181,6 +181,20 @@ static void roles_and_services(void **state)
 	REFUSED(T(.service = "caf\xc3\xa9"), "--service=caf\xc3\xa9: ");
 }
 
+static void a_job_that_is_replaced(void **state)
+{
+	struct sn_jobspec s = PARSE(.replaces = "1234");
+
+	(void)state;
+	assert_int_equal(s.replaces, 1234);
+	s = PARSE(.parallel = "tp=8", .replaces = "7");
+	assert_int_equal(s.replaces, 7);
+	assert_int_equal(PARSE(.parallel = "tp=8").replaces, 0);
+	REFUSED(T(.replaces = "0"), "--replaces=0: ", "job's number");
+	REFUSED(T(.replaces = "12_3"), "--replaces=12_3: ", "job's number");
+	REFUSED(T(.replaces = "4294967295"), "--replaces=");
+}
+
 static void the_layout_says_its_own_sentences(void **state)
 {
 	char longer[300];
@@ -276,6 +290,7 @@ int main(void)
 		cmocka_unit_test(bad_pools_are_refused),
 		cmocka_unit_test(spares_need_a_layout),
 		cmocka_unit_test(roles_and_services),
+		cmocka_unit_test(a_job_that_is_replaced),
 		cmocka_unit_test(the_layout_says_its_own_sentences),
 		cmocka_unit_test(elastic_defaults),
 		cmocka_unit_test(bad_elastics_are_refused),
