@@ -94,6 +94,9 @@ int sn_health_create(const struct sn_topo *topo, const struct sn_health_conf *co
 	if (!h)
 		return sn_health_no_memory(err);
 	h->topo = topo;
+	h->n_nodes = topo->n_nodes;
+	h->n_supernodes = topo->n_supernodes;
+	h->n_units = topo->n_units;
 	h->conf = *conf;
 	h->codes = codes;
 	h->n_hash = 1024;
@@ -126,7 +129,7 @@ void sn_health_destroy(struct sn_health *h)
 		return;
 	while (h->n_cohorts)
 		sn_cohort_drop(h, h->cohort[h->n_cohorts - 1]);
-	for (uint32_t i = 0; h->node && i < h->topo->n_nodes; i++) {
+	for (uint32_t i = 0; h->node && i < h->n_nodes; i++) {
 		for (uint32_t k = 0; k < h->node[i].n; k++)
 			free_card(&h->node[i].card[k]);
 		free(h->node[i].card);
@@ -136,7 +139,7 @@ void sn_health_destroy(struct sn_health *h)
 	for (uint32_t i = 0; i < h->n_spare; i++)
 		free(h->spare[i]);
 	free(h->spare);
-	for (uint32_t i = 0; h->domain && i < h->topo->n_supernodes + h->topo->n_units; i++)
+	for (uint32_t i = 0; h->domain && i < h->n_supernodes + h->n_units; i++)
 		free(h->domain[i]);
 	free(h->node);
 	free(h->mark);
@@ -157,13 +160,13 @@ void sn_health_reload(struct sn_health *h, const struct sn_health_conf *conf,
 	    memcmp(conf->metric, h->conf.metric, sizeof(conf->metric))) {
 		while (h->n_cohorts)
 			sn_cohort_drop(h, h->cohort[h->n_cohorts - 1]);
-		for (uint32_t i = 0; i < h->topo->n_nodes; i++)
+		for (uint32_t i = 0; i < h->n_nodes; i++)
 			for (uint32_t k = 0; k < h->node[i].n; k++)
 				free_card(&h->node[i].card[k]);
 		h->stats.series = 0;
 		for (uint32_t i = 0; i < h->n_marks; i++)
 			h->mark[i]->metric = SN_METRICS_MAX;
-		for (uint32_t i = 0; i < h->topo->n_supernodes + h->topo->n_units; i++)
+		for (uint32_t i = 0; i < h->n_supernodes + h->n_units; i++)
 			if (h->domain[i]) {
 				h->domain[i]->metric = SN_METRICS_MAX;
 				h->domain[i]->past = 0;
@@ -177,7 +180,7 @@ void sn_health_reload(struct sn_health *h, const struct sn_health_conf *conf,
 struct sn_hcard *sn_health_peek(const struct sn_health *h, uint32_t node,
 				uint32_t card)
 {
-	if (node >= h->topo->n_nodes || card >= h->node[node].n)
+	if (node >= h->n_nodes || card >= h->node[node].n)
 		return NULL;
 	return &h->node[node].card[card];
 }
@@ -187,9 +190,9 @@ int sn_health_find_card(struct sn_health *h, uint32_t node, uint32_t card,
 {
 	struct sn_hnode *n;
 
-	if (node >= h->topo->n_nodes)
+	if (node >= h->n_nodes)
 		return sn_err_set(err, -EINVAL, "node number %u of %u", node,
-				  h->topo->n_nodes);
+				  h->n_nodes);
 	if (card >= SN_HEALTH_CARDS_MAX)
 		return sn_err_set(err, -EINVAL,
 				  "card %u of node %s: numbers of cards are below %d",
@@ -402,7 +405,7 @@ void sn_health_stats(const struct sn_health *h, struct sn_health_stats *ret)
 {
 	*ret = h->stats;
 	ret->cohorts = h->n_cohorts;
-	ret->bytes = sizeof(*h) + h->topo->n_nodes * sizeof(*h->node) +
+	ret->bytes = sizeof(*h) + h->n_nodes * sizeof(*h->node) +
 		ret->cards * sizeof(struct sn_hcard) +
 		ret->series * sizeof(struct sn_series) +
 		h->n_entries * sizeof(struct sn_entry) +

@@ -118,7 +118,8 @@ struct sn_health; /* opaque */
 
 /*
  * topo and codes are borrowed and must outlive it; conf is copied. codes may be
- * NULL: the built-in ones. After a reconfigure make a new one for the new
+ * NULL: the built-in ones. Loose nodes that are added to topo later are unknown to
+ * this engine. After a reconfigure make a new one for the new
  * topology and carry the state over with export and import. -ENOMEM.
  */
 int sn_health_create(const struct sn_topo *topo, const struct sn_health_conf *conf,

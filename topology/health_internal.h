@@ -128,6 +128,7 @@ struct sn_hnode {
 
 struct sn_health {
 	const struct sn_topo *topo;
+	uint32_t n_nodes, n_supernodes, n_units; /* of it when the engine was made */
 	struct sn_health_conf conf;
 	const struct sn_health_codes *codes;
 	struct sn_hnode *node; /* [topo->n_nodes] */

@@ -26,16 +26,16 @@
 struct sn_hdomain *sn_domain_peek(const struct sn_health *h,
 				  enum sn_health_domain domain, uint32_t index)
 {
-	if (index >= (domain == SN_HEALTH_UNIT ? h->topo->n_units : h->topo->n_supernodes))
+	if (index >= (domain == SN_HEALTH_UNIT ? h->n_units : h->n_supernodes))
 		return NULL;
-	return h->domain[domain == SN_HEALTH_UNIT ? h->topo->n_supernodes + index : index];
+	return h->domain[domain == SN_HEALTH_UNIT ? h->n_supernodes + index : index];
 }
 
 struct sn_hdomain *sn_domain_get(struct sn_health *h, enum sn_health_domain domain,
 				 uint32_t index)
 {
 	struct sn_hdomain **at = &h->domain[domain == SN_HEALTH_UNIT ?
-					    h->topo->n_supernodes + index : index];
+					    h->n_supernodes + index : index];
 
 	if (!*at) {
 		*at = calloc(1, sizeof(**at));
@@ -358,7 +358,7 @@ int sn_health_set_domain(struct sn_health *h, enum sn_health_domain domain,
 			 double now, struct sn_health_actions *actions,
 			 struct sn_err *err)
 {
-	uint32_t n = domain == SN_HEALTH_UNIT ? h->topo->n_units : h->topo->n_supernodes;
+	uint32_t n = domain == SN_HEALTH_UNIT ? h->n_units : h->n_supernodes;
 	const char *what = domain == SN_HEALTH_UNIT ? "unit" : "supernode";
 	struct sn_hdomain *d;
 	char line[SN_HEALTH_WHY_SIZE];
@@ -391,7 +391,7 @@ uint32_t sn_domains_degraded(const struct sn_health *h)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < h->topo->n_supernodes + h->topo->n_units; i++)
+	for (uint32_t i = 0; i < h->n_supernodes + h->n_units; i++)
 		n += h->domain[i] && h->domain[i]->degraded;
 	return n;
 }
@@ -400,10 +400,10 @@ uint32_t sn_domains_degraded(const struct sn_health *h)
 void sn_domains_due(struct sn_health *h, double now,
 		    struct sn_health_actions *actions)
 {
-	uint32_t supernodes = h->topo->n_supernodes;
+	uint32_t supernodes = h->n_supernodes;
 	char why[SN_HEALTH_WHY_SIZE];
 
-	for (uint32_t i = 0; i < supernodes + h->topo->n_units; i++) {
+	for (uint32_t i = 0; i < supernodes + h->n_units; i++) {
 		struct sn_hdomain *d = h->domain[i];
 
 		if (!d || !d->degraded || d->by_hand)

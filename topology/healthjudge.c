@@ -139,7 +139,7 @@ static int take_units_out(struct judge *j, struct sn_err *err)
 	struct member *m;
 	uint32_t n = 0;
 
-	if (!topo->n_units)
+	if (!j->h->n_units)
 		return 0;
 	m = malloc(j->row->n * sizeof(*m));
 	if (!m)

@@ -57,12 +57,12 @@ static int export_domains(const struct sn_health *h,
 	const struct sn_topo *topo = h->topo;
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < topo->n_supernodes + topo->n_units; i++) {
+	for (uint32_t i = 0; !rc && i < h->n_supernodes + h->n_units; i++) {
 		const struct sn_hdomain *d = h->domain[i];
-		bool unit = i >= topo->n_supernodes;
+		bool unit = i >= h->n_supernodes;
 		struct sn_health_saved saved = {
 			.what = SN_HEALTH_SAVED_DOMAIN,
-			.name = unit ? topo->unit[i - topo->n_supernodes].name :
+			.name = unit ? topo->unit[i - h->n_supernodes].name :
 				topo->supernode[i].name,
 			.card = SN_NONE,
 			.domain = unit ? SN_HEALTH_UNIT : SN_HEALTH_SUPERNODE,
@@ -123,7 +123,7 @@ static int import_card(struct sn_health *h, const struct sn_health_saved *saved,
 	struct sn_mark *m;
 	int rc;
 
-	if (node == SN_NONE)
+	if (node == SN_NONE || node >= h->n_nodes)
 		return sn_err_set(err, -ENOENT, "node %s: not in topology.conf", saved->name);
 	if ((unsigned int)info->state >= SN_HEALTH_STATES ||
 	    info->n_times > SN_HEALTH_TIMES_MAX || info->since - info->since != 0)
@@ -160,7 +160,7 @@ static int import_domain(struct sn_health *h, const struct sn_health_saved *save
 		sn_topo_find_supernode(h->topo, saved->name);
 	struct sn_hdomain *d;
 
-	if (index == SN_NONE)
+	if (index == SN_NONE || index >= (unit ? h->n_units : h->n_supernodes))
 		return sn_err_set(err, -ENOENT, "%s %s: not in topology.conf",
 				  unit ? "unit" : "supernode", saved->name);
 	if (saved->info.since - saved->info.since != 0 || saved->value - saved->value != 0)
@@ -207,7 +207,7 @@ int sn_health_wanted(const struct sn_health *h, struct sn_health_actions *action
 		[SN_HEALTH_QUARANTINED] = SN_HEALTH_QUARANTINE,
 		[SN_HEALTH_MANUAL] = SN_HEALTH_NEEDS_RELEASE,
 	};
-	uint32_t supernodes = h->topo->n_supernodes;
+	uint32_t supernodes = h->n_supernodes;
 	int rc = sn_health_reserve(actions, h->n_marks + sn_domains_degraded(h), err);
 
 	if (rc)
@@ -219,7 +219,7 @@ int sn_health_wanted(const struct sn_health *h, struct sn_health_actions *action
 			sn_health_put(actions, kind[m->state], m->node, m->card,
 				      m->since, m->why)->leave = m->leave;
 	}
-	for (uint32_t i = 0; i < supernodes + h->topo->n_units; i++) {
+	for (uint32_t i = 0; i < supernodes + h->n_units; i++) {
 		const struct sn_hdomain *d = h->domain[i];
 		struct sn_health_action *a;
 

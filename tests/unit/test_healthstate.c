@@ -106,6 +106,36 @@ static void what_cannot_be_is_refused(void **state)
 	bed_done(&b);
 }
 
+/* Nodes come; the engine that does not know them lives on until there is another. */
+static void the_topology_may_grow(void **state)
+{
+	struct sn_health_actions wanted = { 0 };
+	struct sn_health_saved s = { .what = SN_HEALTH_SAVED_CARD, .name = "extra3" };
+	struct bed b;
+	char name[32];
+
+	(void)state;
+	bed_make(&b, bed_topo, "");
+	bed_fault(&b, 15, 0, "sick");
+	sn_health_set_domain(b.h, SN_HEALTH_UNIT, 7, true, "x", b.now, &b.actions, NULL);
+	for (int i = 0; i < 100; i++) {
+		snprintf(name, sizeof(name), "extra%d", i);
+		assert_int_equal(sn_topo_add_loose(b.topo, name, NULL), 0);
+	}
+	assert_int_equal(bed_sample(&b, 16, 0, "step_time", 1, 1), -EINVAL);
+	assert_int_equal(sn_health_set_domain(b.h, SN_HEALTH_SUPERNODE, 4, true, "x", b.now,
+					      &b.actions, NULL), -EINVAL);
+	assert_int_equal(sn_health_import(b.h, &s, b.now, NULL), -ENOENT);
+	s.what = SN_HEALTH_SAVED_DOMAIN;
+	assert_int_equal(sn_health_import(b.h, &s, b.now, NULL), -ENOENT);
+	assert_true(sn_health_degraded(b.h, SN_HEALTH_UNIT, 7, NULL, NULL));
+	assert_int_equal(sn_health_wanted(b.h, &wanted, NULL), 0);
+	assert_int_equal(wanted.n, 2);
+	sn_health_actions_done(&wanted);
+	bed_tick(&b, 1e6);
+	bed_done(&b);
+}
+
 /* A supernode that slowed while nobody watched is found by what was usual before. */
 static void the_usual_survives(void **state)
 {
@@ -384,6 +414,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_saved_comes_back),
 		cmocka_unit_test(what_cannot_be_is_refused),
+		cmocka_unit_test(the_topology_may_grow),
 		cmocka_unit_test(the_usual_survives),
 		cmocka_unit_test(the_actions_tell_all),
 		cmocka_unit_test(restored_it_wants_the_same),
