@@ -43,6 +43,7 @@ struct sn_probe_card {
 	uint64_t ecc_fatal, ecc_corrected; /* counts, as all below */
 	uint64_t retired_pages, row_remaps;
 	uint64_t link_errors, crc_errors;
+	bool links_told;
 	uint32_t links_down; /* that the tool says are down */
 	int numa; /* node of the host, -1: not told */
 };

@@ -365,6 +365,7 @@ bool sn_probe_npu_link(const char *text, size_t len, uint32_t number,
 		down = span_is(value, "down");
 		for (uint32_t i = 0; i < facts->n_cards && (up || down); i++)
 			if (facts->card[i].number == number) {
+				facts->card[i].links_told = true;
 				facts->card[i].links_down += down;
 				return true;
 			}

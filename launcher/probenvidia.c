@@ -258,7 +258,7 @@ bool sn_probe_nvlink(const char *text, size_t len, struct sn_probe_facts *facts)
 			continue;
 		probe_add(span_has(line, "crc") ? &card->crc_errors :
 			  &card->link_errors, span_count(word));
-		any = true;
+		card->links_told = any = true;
 	}
 	return any;
 }

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "launcher/memwatch.h"
+#include "launcher/probenode.h"
 #include "launcher/runprog.h"
 #include "launcher/writefile.h"
 #include "snctl/confpath.h"
@@ -78,6 +79,38 @@ static int read_policy(struct sn_policy *ret, struct sn_err *err)
 
 /* ---- what there is -------------------------------------------------------------- */
 
+/* By npu-smi; without it, as without cards, the pool alone is watched. */
+static int read_npus(const struct sn_policy *policy, struct sn_memwatch_card *ret,
+		     uint32_t *ret_n, struct sn_err *err)
+{
+	static struct sn_probe_facts facts;
+	char tool[SN_POLICY_TEXT_MAX], *text;
+	static char info[] = "info";
+	char *argv[] = { tool, info, NULL };
+	size_t len;
+	int rc;
+
+	sn_probe_tool_path(policy, tool, sizeof(tool));
+	if (!tool[0])
+		return 0;
+	rc = sn_runprog(argv, 20, &text, &len, err);
+	if (rc)
+		return rc;
+	rc = sn_probe_npu(text, len, &facts, err);
+	free(text);
+	for (uint32_t i = 0; !rc && i < facts.n_cards; i++) {
+		const struct sn_probe_card *card = &facts.card[i];
+
+		if (card->number < SN_MEMWATCH_CARDS &&
+		    card->memory_used != SN_PROBE_UNKNOWN &&
+		    card->memory_total != SN_PROBE_UNKNOWN)
+			ret[(*ret_n)++] = (struct sn_memwatch_card){
+				card->number, card->memory_used, card->memory_total,
+			};
+	}
+	return rc;
+}
+
 static int read_cards(const struct sn_policy *policy, struct sn_memwatch_card *ret,
 		      uint32_t *ret_n, struct sn_err *err)
 {
@@ -92,6 +125,8 @@ static int read_cards(const struct sn_policy *policy, struct sn_memwatch_card *r
 	int rc;
 
 	*ret_n = 0;
+	if (!site && sn_policy_vendor(policy) == SN_VENDOR_ASCEND)
+		return read_npus(policy, ret, ret_n, err);
 	if (!site && sn_policy_vendor(policy) != SN_VENDOR_NVIDIA)
 		return 0; /* the pool alone is watched */
 	rc = sn_runprog(site ? own : vendor, 20, &text, &len, err);
