@@ -215,42 +215,61 @@ static void include_all(gres_job_state_t *js, uint32_t plugin_id)
 	}
 }
 
+/* Of what is reserved for the job's reservation: of cards that slurmctld counts
+ * only, that is a number. */
+static void take_out(gres_job_state_t *js, uint32_t inx,
+		     const gres_node_state_t *ns, uint64_t masked,
+		     const bitstr_t *bits)
+{
+	bitstr_t *mine = js->gres_bit_alloc ? js->gres_bit_alloc[inx] : NULL;
+	uint64_t left = (uint64_t)__builtin_popcountll(all_cards(ns) & ~masked);
+
+	if (mine) {
+		bit_and_not(mine, (bitstr_t *)bits);
+		if (ns->topo_cnt)
+			left = (uint64_t)bit_set_count(mine);
+	}
+	if (js->gres_cnt_node_alloc && js->gres_cnt_node_alloc[inx] > left)
+		js->gres_cnt_node_alloc[inx] = left;
+}
+
+/* To what is reserved for others. */
+static void leave_out(gres_job_state_t *js, uint32_t inx, uint64_t masked,
+		      const bitstr_t *bits)
+{
+	if (js->gres_cnt_node_alloc)
+		js->gres_cnt_node_alloc[inx] +=
+			(uint64_t)__builtin_popcountll(masked);
+	if (!js->gres_bit_alloc)
+		js->gres_bit_alloc = xcalloc(js->node_cnt,
+					     sizeof(*js->gres_bit_alloc));
+	if (js->gres_bit_alloc[inx])
+		bit_or(js->gres_bit_alloc[inx], (bitstr_t *)bits);
+	else
+		js->gres_bit_alloc[inx] = bit_copy((bitstr_t *)bits);
+}
+
 static void exclude_node(const struct making *m, const gres_state_t *wanted,
 			 const struct mask_node *node, gres_job_state_t *js)
 {
 	const gres_node_state_t *ns = node_gres(node->inx, wanted->plugin_id);
-	uint64_t masked = ns ? node->masked & all_cards(ns) : 0, n, *count;
+	uint64_t masked = ns ? node->masked & all_cards(ns) : 0;
+	bool shared = gres_id_shared(wanted->config_flags);
 	bitstr_t *bits;
 
 	if (!masked || node->inx >= js->node_cnt ||
-	    how_known(node->inx, ns, gres_id_shared(wanted->config_flags)) == HOW_CANNOT)
+	    how_known(node->inx, ns, shared) == HOW_CANNOT)
 		return;
 	bits = bit_alloc(bit_size(ns->gres_bit_alloc));
 	set_masked(ns, masked, bits);
-	count = js->gres_cnt_node_alloc ? &js->gres_cnt_node_alloc[node->inx] : NULL;
-	if (m->present && !m->included && !ns->topo_cnt)
-		masked &= ~first_bits(ns->gres_bit_alloc);
-	n = (uint64_t)__builtin_popcountll(masked);
 	if (m->included) {
-		if (count)
-			*count -= n < *count ? n : *count;
-		if (js->gres_bit_alloc && js->gres_bit_alloc[node->inx])
-			bit_and_not(js->gres_bit_alloc[node->inx], bits);
-		FREE_NULL_BITMAP(bits);
-		return;
-	}
-	if (count)
-		*count += n;
-	if (!js->gres_bit_alloc) {
-		js->gres_bit_alloc = xcalloc(js->node_cnt,
-					     sizeof(*js->gres_bit_alloc));
-	}
-	if (js->gres_bit_alloc[node->inx]) {
-		bit_or(js->gres_bit_alloc[node->inx], bits);
-		FREE_NULL_BITMAP(bits);
+		take_out(js, node->inx, ns, masked, bits);
 	} else {
-		js->gres_bit_alloc[node->inx] = bits;
+		if (m->present && !ns->topo_cnt)
+			masked &= ~first_bits(ns->gres_bit_alloc);
+		leave_out(js, node->inx, masked, bits);
 	}
+	FREE_NULL_BITMAP(bits);
 }
 
 static int exclude_wanted(void *x, void *arg)
