@@ -335,12 +335,12 @@ int cmd_health(int argc, char **argv)
 	};
 	const struct cli cli = {
 		.command = "health",
-		.usage = "report NODE:CARDS [METRIC=VALUE …] | show [NODES] | release NODE:CARDS | probe-request NODE:CARDS | probe",
+		.usage = "report NODE:CARDS [METRIC=VALUE …] | show [NODES] | release NODE:CARDS | probe-request NODE:CARDS | probe | records",
 		.about = "report tells snelasticd what was measured on cards, or that they are sick; root is\n"
 			 "believed on its own node, SlurmUser everywhere, and a job's owner gives a hint. show\n"
 			 "lists the cards that are not healthy, release gives cards back to work, and\n"
-			 "probe-request has their node probe them. probe looks at the cards of this node (snctl\n"
-			 "health probe --help).",
+			 "probe-request has their node probe them. probe looks at the cards of this node,\n"
+			 "records at the arrival times of a job's ranks (snctl health probe --help, records --help).",
 		.opts = opts,
 		.max_args = ARGS_MAX,
 	};
@@ -351,6 +351,8 @@ int cmd_health(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "probe"))
 		return cmd_health_probe(argc - 1, argv + 1);
+	if (argc > 1 && !strcmp(argv[1], "records"))
+		return cmd_health_records(argc - 1, argv + 1);
 	rc = cli_parse(&cli, argc, argv, args, &n_args, &err);
 	if (rc > 0)
 		return SNCTL_DONE;
@@ -362,6 +364,6 @@ int cmd_health(int argc, char **argv)
 		rc = act(&o, args, n_args ? n_args : 1, &err);
 		return rc ? snctl_fail("health", exit_code(rc), &err) : SNCTL_DONE;
 	}
-	sn_err_set(&err, 0, "\"%.60s\": want report, show, release, probe-request or probe", args[0]);
+	sn_err_set(&err, 0, "\"%.60s\": want report, show, release, probe-request, probe or records", args[0]);
 	return snctl_fail("health", SNCTL_USAGE, &err);
 }

@@ -34,6 +34,7 @@ int cmd_card(int argc, char **argv);
 int cmd_pool(int argc, char **argv);
 int cmd_health(int argc, char **argv);
 int cmd_health_probe(int argc, char **argv); /* snctl health probe */
+int cmd_health_records(int argc, char **argv);
 int cmd_events(int argc, char **argv);
 
 /* Print "snctl COMMAND: text" on standard error; returns code. */
