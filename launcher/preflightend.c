@@ -147,6 +147,8 @@ int sn_pf_conclude(struct pf *pf, const char *dir, bool *ret_bad, struct sn_err 
 		uint32_t k = faults.fault[i].node;
 
 		pf->ask->say(pf->ask->ctx, faults.fault[i].text);
+		if (pf->ask->found)
+			pf->ask->found(pf->ask->ctx, k, &faults.fault[i]);
 		n += !ret_bad[k];
 		ret_bad[k] = true;
 	}

@@ -28,6 +28,8 @@ struct sn_preflight_ask {
 	/* Kill the step that this srun has started, and wait until it is gone. */
 	void (*end_step)(void *ctx, uint32_t srun_pid);
 	void (*say)(void *ctx, const char *sentence);
+	/* The same as a whole, by the node's number in the plan; may be NULL. */
+	void (*found)(void *ctx, uint32_t node, const struct sn_pf_fault *fault);
 	void *ctx;
 };
 

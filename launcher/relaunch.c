@@ -252,6 +252,11 @@ static void say_fault(void *ctx, const char *sentence)
 	snrun_say("preflight: %s", sentence);
 }
 
+static void tell_fault(void *ctx, uint32_t node, const struct sn_pf_fault *fault)
+{
+	snrun_tell_fault(ctx, node, fault);
+}
+
 /* Nodes that do not pass are replaced, and what there is then is checked anew. */
 static int check_nodes(struct snrun *run, struct past *past, struct sn_err *err)
 {
@@ -261,6 +266,7 @@ static int check_nodes(struct snrun *run, struct past *past, struct sn_err *err)
 		.signals = run->signals,
 		.end_step = end_preflight,
 		.say = say_fault,
+		.found = tell_fault,
 		.ctx = run,
 	};
 	int rc;

@@ -87,6 +87,11 @@ int snrun_receive(const char *dir, const char *token);
 /* Learn timeouts from what the ranks recorded so far (timeouts.json), and add
  * those to a step's variables that neither the user nor the site has set. */
 void snrun_learn(struct snrun *run);
+
+/* preflighttell.c: tell snelasticd, within about a second. */
+struct sn_pf_fault;
+void snrun_tell_fault(const struct snrun *run, uint32_t node,
+		      const struct sn_pf_fault *fault);
 void snrun_add_timeouts(const struct snrun *run, struct sn_words *to);
 
 /* All generations; the exit code. */

@@ -41,7 +41,7 @@ cat >"$P/check" <<END
 # slurmd may start another before this one has ended.
 snctl health probe --report --json >"$P/new-\$SLURMD_NODENAME-\$\$" 2>"$P/err-\$SLURMD_NODENAME"
 rc=\$?
-echo \$rc >"$P/rc-\$SLURMD_NODENAME"
+echo "ended \$rc" >>"$P/new-\$SLURMD_NODENAME-\$\$"
 mv "$P/new-\$SLURMD_NODENAME-\$\$" "$P/json-\$SLURMD_NODENAME"
 exit \$rc
 END
@@ -74,8 +74,8 @@ is_masked() # NODE WHAT
 
 checked() # NODE RC: the next look of it ended so
 {
-	rm -f "$P/json-$1" "$P/rc-$1"
-	until_true 60 test -e "$P/json-$1" && [ "$(cat "$P/rc-$1")" = "$2" ]
+	rm -f "$P/json-$1"
+	until_true 60 test -e "$P/json-$1" && grep -qx "ended $2" "$P/json-$1"
 }
 
 # ---- well ---------------------------------------------------------------------------
@@ -163,4 +163,27 @@ kill "$records"
 is "and no other card" "$(masked n005)$(masked n007)" "$(masked "$node")"
 scancel "$id"
 await "$id" CANCELLED >/dev/null
+
+# ---- the preflight ----------------------------------------------------------------------------
+
+# On the node that snrun is on, for which root may speak; of a user it would be a hint.
+cat >"$P/cards" <<'END'
+#!/bin/sh
+[ "$(hostname)" != n006 ] || { echo "card 1 is broken"; exit 1; }
+END
+chmod 755 "$P/cards"
+echo "PreflightCards=$P/cards" >>"$CL_DIR/etc/supernode.conf"
+cat >"$WORK/pre.sh" <<END
+#!/bin/bash
+export SUPERNODE_JOB_DIR=$WORK/pre
+snrun --preflight --max-restarts 0 true
+END
+chmod 755 "$WORK/pre.sh"
+id=$(submit --parallel=dp=8 -w n006,n008 "$WORK/pre.sh")
+ok "a preflight fails" await "$id" "FAILED COMPLETED"
+like "and names the node" "$(cat "$WORK/$id.out")" '^snrun: preflight: n006: .*card 1 is broken'
+ok "its cards are suspect" until_true 60 is_masked n006 '0 suspect,1 suspect,2 suspect,3 suspect' || diag "$(snctl health show n006)"
+is "those of the other are not" "$(masked n008)" ""
+rm "$P/quiet"
+ok "the node's probe finds them well" until_true 60 is_masked n006 '' || diag "$(snctl health show n006)"
 finish
