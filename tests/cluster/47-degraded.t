@@ -84,7 +84,9 @@ on "the other unit of b" n005,n006 --parallel=tp=8,dp=2
 vacate
 on "the fewest supernodes, and in them the fewest that are degraded" n005,n006,n007 --parallel=tp=8,dp=3
 vacate
-ok "slurmctld is killed" state_saved "$(submit --time=10 -w n001 --gres=npu:1 "$TESTS/held.sh")"
+run=$(submit --time=10 -w n001 --gres=npu:1 "$TESTS/held.sh")
+ok "a job runs" await "$run" RUNNING
+ok "slurmctld has saved that" state_saved "$run"
 until_true 60 eval 'squeue -h -o %i >/dev/null'
 ctld_kill
 ok "and is back" ctld_up
@@ -112,7 +114,22 @@ vacate
 sed -i '/^DegradedDomains/d' "$CL_DIR/etc/supernode.conf"
 echo 'NodePower=6000 IdleNodePower=250' >>"$CL_DIR/etc/supernode.conf"
 sed 's/^\(SupernodeName=a .*\)/\1 PowerLimit=20kW/' "$WORK/topology.old" >"$WORK/topology.new"
+# A limit that comes while a job waits may go again.
+on "a node is busy" n007 -N1 --gres=npu:8
+all=$(submit --time=10 -N8 --gres=npu:8 "$TESTS/held.sh")
+seen() # after this second
+{
+	local at
+
+	at=$(scontrol -o show job "$all" | sed -nE 's/.* LastSchedEval=([^ ]*).*/\1/p')
+	[ "$(date -d "$at" +%s 2>/dev/null || echo 0)" -gt "$1" ]
+}
+ok "all nodes are waited for" until_true 60 seen 0
 reconfigure <"$WORK/topology.new"
+ok "and looked for again under the limit" until_true 60 seen "$(date +%s)"
+like "the job is not held for it" "$(squeue -h -j "$all" -o '%T %r %Q')" '^PENDING (Resources|Priority) [1-9]'
+scancel "$all"
+vacate
 on "one node" n001 --parallel=tp=8
 on "two more, one of them half" n003,n004 --parallel=tp=4,ep=12,etp=1,dp=3
 half=$JOB
