@@ -110,7 +110,8 @@ struct sn_daemon {
 	/* engine.c */
 	struct sn_topo *topo; /* with loose nodes */
 	struct sn_health *health;
-	struct sn_daemon_node *node; /* [topo->n_nodes] */
+	struct sn_daemon_node *node; /* [n_nodes] */
+	uint32_t n_nodes; /* as topo->n_nodes, but while loose ones are added */
 	struct sn_timer *tick;
 	double clock_offset; /* s, of the clock against the monotonic one */
 

@@ -126,7 +126,7 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 		return rc;
 	}
 	d->n_dirty = d->n_recheck = 0;
-	for (uint32_t i = 0; d->health && i < d->topo->n_nodes; i++) {
+	for (uint32_t i = 0; d->health && i < d->n_nodes; i++) {
 		bool any = d->node[i].dirty || d->node[i].probe || d->node[i].written ||
 			d->node[i].recheck;
 		uint32_t is = any ? sn_topo_find_node(topo, d->topo->node[i].name) : SN_NONE;
@@ -145,6 +145,7 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 	d->conf.topo = NULL;
 	d->health = fresh;
 	d->node = node;
+	d->n_nodes = topo->n_nodes;
 	d->next_dirty = 0;
 	return 0;
 }
@@ -157,13 +158,14 @@ void engine_done(struct sn_daemon *d)
 	d->topo = NULL;
 	free(d->node);
 	d->node = NULL;
+	d->n_nodes = 0;
 }
 
 /* ---- its actions --------------------------------------------------------------------- */
 
 void engine_mark_dirty(struct sn_daemon *d, uint32_t node)
 {
-	if (node >= d->topo->n_nodes || d->node[node].dirty)
+	if (node >= d->n_nodes || d->node[node].dirty)
 		return;
 	d->node[node].dirty = true;
 	d->n_dirty++;
@@ -204,7 +206,7 @@ static void act(struct sn_daemon *d, const struct sn_health_action *a, uint32_t 
 		sn_log_info("health: %s %s:%u: %s%s", word, name, a->card, a->why, leave);
 	daemon_event(d, "health", name, domain ? SN_NONE : a->card, job, uid, "%s: %s%s", word,
 		     a->why, leave);
-	if (node >= d->topo->n_nodes)
+	if (node >= d->n_nodes)
 		return;
 	switch (a->kind) {
 	case SN_HEALTH_PROBE:

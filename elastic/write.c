@@ -165,8 +165,8 @@ static int find_marks(const struct sn_daemon *d, uint32_t node, struct sn_marks 
 
 static uint32_t next_dirty(struct sn_daemon *d)
 {
-	for (uint32_t i = 0; i < d->topo->n_nodes; i++) {
-		uint32_t n = (d->next_dirty + i) % d->topo->n_nodes;
+	for (uint32_t i = 0; i < d->n_nodes; i++) {
+		uint32_t n = (d->next_dirty + i) % d->n_nodes;
 
 		if (d->node[n].dirty)
 			return n;
