@@ -94,6 +94,7 @@ struct sn_policy {
 	uint32_t health_unknown_code; /* enum sn_health_level */
 	char health_metrics[SN_POLICY_TEXT_MAX];
 	uint32_t health_job_reports; /* 0: hints, 1: trusted */
+	char elastic_costs[SN_POLICY_TEXT_MAX]; /* sn_ladder_costs_parse() */
 };
 
 /* In the order of RankTable's words. */

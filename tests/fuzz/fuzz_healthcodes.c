@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * fuzz_healthcodes.c - a table of fault codes that is accepted says of each of its
- * codes what its line says; the same text as HealthMetrics makes sound metrics.
+ * codes what its line says; the same text as HealthMetrics makes sound metrics, and as
+ * ElasticCosts sound costs.
  */
 #include "config.h"
 
 #include "fuzz.h"
 #include "topology/healthcode.h"
 #include "topology/healthconf.h"
+#include "topology/ladder.h"
 
 static void check_codes(const uint8_t *data, size_t size)
 {
@@ -35,6 +37,17 @@ static void check_codes(const uint8_t *data, size_t size)
 	sn_health_codes_done(&codes);
 }
 
+static void check_costs(const char *text)
+{
+	struct sn_ladder_costs costs;
+	struct sn_err err = { "" };
+
+	if (sn_ladder_costs_parse(text, &costs, &err))
+		fuzz_check_err(&err);
+	else
+		MUST(costs.restart >= 0 && costs.slow >= 0 && costs.horizon <= 1e9);
+}
+
 static void check_metrics(const uint8_t *data, size_t size)
 {
 	struct sn_policy policy;
@@ -54,6 +67,7 @@ static void check_metrics(const uint8_t *data, size_t size)
 			MUST(conf.metric[i].kind != SN_METRIC_RISE || conf.metric[i].limit > 0);
 		}
 	}
+	check_costs(text);
 	free(text);
 }
 
