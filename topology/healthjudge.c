@@ -15,6 +15,7 @@
 #include "topology/health_internal.h"
 
 #define EXCESS_MAX 10.0 /* a sample more than 11 times the median says no more */
+#define GROSS_AFTER 4000 /* samples */
 #define MASS_CARDS 4 /* and on two nodes at least */
 
 struct judge {
@@ -210,7 +211,10 @@ static double limit_of(const struct judge *j, int w)
 	double cap = 0.95 * SN_STAT_CLIP * sn_stat_root[w];
 
 	if (w == SN_WIN_1) {
-		/* One sample alone must be what was never seen before. */
+		/* One sample alone must be what was never seen before, and for
+		 * that something must have been seen. */
+		if (j->lore->tail[w].n < GROSS_AFTER)
+			return 1e300;
 		cap = 1.1 * sn_tail_seen(&j->lore->tail[w]);
 		return raised > cap ? raised : cap;
 	}
