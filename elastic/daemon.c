@@ -100,37 +100,37 @@ static void on_signal(void *ctx, int signal)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
-static int write_pid(const char *path, struct sn_err *err)
+/* The file stays locked while its daemon lives: another of the same host, which
+ * stands by, does not write over it. */
+static int write_pid(struct sn_daemon *d, struct sn_err *err)
 {
+	const char *path = d->conf.policy.elasticd_pid_file;
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	char text[24];
-	int fd, n;
+	int n;
 
+	d->pid_fd = -1;
 	if (!*path)
 		return 0;
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
-	if (fd < 0 || write(fd, text, (size_t)n) != n) {
-		int code = errno;
-
-		if (fd >= 0)
-			close(fd);
-		return sn_err_set(err, -code, "ElasticdPidFile=%s: %s", path, strerror(code));
+	d->pid_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (d->pid_fd >= 0 && fcntl(d->pid_fd, F_OFD_SETLK, &lock)) {
+		close(d->pid_fd);
+		d->pid_fd = -1;
+		sn_log_info("ElasticdPidFile=%s is another daemon's", path);
+		return 0;
 	}
-	close(fd);
-	return 0;
+	n = snprintf(text, sizeof(text), "%d\n", (int)getpid());
+	if (d->pid_fd >= 0 && !ftruncate(d->pid_fd, 0) && write(d->pid_fd, text, (size_t)n) == n)
+		return 0;
+	return sn_err_set(err, -errno, "ElasticdPidFile=%s: %s", path, strerror(errno));
 }
 
-/* Only if it is still this process's. */
-static void remove_pid(const char *path)
+static void remove_pid(struct sn_daemon *d)
 {
-	char text[24] = "";
-	int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-
-	if (fd < 0)
+	if (d->pid_fd < 0)
 		return;
-	if (read(fd, text, sizeof(text) - 1) > 0 && atoi(text) == (int)getpid())
-		unlink(path);
-	close(fd);
+	unlink(d->conf.policy.elasticd_pid_file);
+	close(d->pid_fd);
 }
 
 static void raise_files(uint32_t connections)
@@ -198,7 +198,7 @@ static void end(struct sn_daemon *d)
 	duty_end(d);
 	engine_done(d);
 	sn_server_destroy(d->server);
-	remove_pid(d->conf.policy.elasticd_pid_file);
+	remove_pid(d);
 	sn_log_info("ended");
 	if (!all)
 		_exit(d->exit_code);
@@ -275,7 +275,7 @@ int sn_daemon_run(const struct sn_daemon_options *options, struct sn_err *err)
 	if (!rc)
 		rc = go_to_background(d, err);
 	if (!rc)
-		rc = write_pid(d->conf.policy.elasticd_pid_file, err);
+		rc = write_pid(d, err);
 	if (!rc) {
 		signal(SIGPIPE, SIG_IGN);
 		rc = start(d, err);

@@ -96,6 +96,7 @@ struct sn_daemon {
 	struct sn_server *server;
 	struct sn_pool *talk, *slurm_read, *slurm_write, *disk;
 	int exit_code;
+	int pid_fd;
 	bool stopping;
 	int64_t started; /* ms */
 
@@ -132,6 +133,7 @@ struct sn_daemon {
 	struct sn_view_jobs *jobs;
 	struct sn_view_since since_load; /* of the reading thread while it works */
 	bool polling, poll_again;
+	int64_t poll_began; /* ms */
 	bool slurm_down;
 	bool adopted; /* the marks in the nodes' records have been read in */
 	struct sn_timer *poll_timer;
@@ -222,6 +224,7 @@ void keep_events(struct sn_daemon *d);
 int follow_start(struct sn_daemon *d, struct sn_err *err);
 void follow_end(struct sn_daemon *d);
 void follow_poll(struct sn_daemon *d); /* now */
+void follow_watch(struct sn_daemon *d); /* does slurmctld answer? once a second */
 void follow_hold(struct sn_daemon *d, struct sn_request *r); /* run r again after a poll */
 void follow_job(struct sn_daemon *d, uint32_t job); /* it has reports */
 

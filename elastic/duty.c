@@ -113,6 +113,7 @@ static int take_charge(struct sn_daemon *d, struct take *t, struct sn_err *err)
 
 	d->lead = t->lead;
 	d->since = sn_daemon_now();
+	d->clock_offset = d->since - (double)sn_loop_now() / 1000;
 	d->history = t->history;
 	d->history_good = !t->history_rc;
 	t->history = NULL;

@@ -243,7 +243,7 @@ static void watch_clock(struct sn_daemon *d)
 	double offset = sn_daemon_now() - (double)sn_loop_now() / 1000;
 	double jump = offset - d->clock_offset;
 
-	if (d->clock_offset != 0 && fabs(jump) > CLOCK_JUMP) {
+	if (fabs(jump) > CLOCK_JUMP) {
 		sn_log_error("the clock was set %s by %.1f s", jump > 0 ? "on" : "back", fabs(jump));
 		daemon_event(d, "daemon", NULL, SN_NONE, 0, SN_NONE, "the clock was set %s by %.1f s",
 			     jump > 0 ? "on" : "back", fabs(jump));
@@ -261,6 +261,7 @@ static void on_tick(void *ctx)
 	if (d->duty != SN_DUTY_IN_CHARGE)
 		return;
 	watch_clock(d);
+	follow_watch(d);
 	if (sn_health_next(d->health, now) <= now) {
 		if (sn_health_tick(d->health, now, &actions, &err))
 			sn_log_limited(SN_LOG_ERROR, "health: %s", err.text);

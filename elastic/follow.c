@@ -16,6 +16,7 @@
 #include "elastic/marks.h"
 
 #define JOB_GRACE_MS 5000
+#define SLOW_MS 4000
 
 struct poll {
 	struct sn_work work;
@@ -292,21 +293,25 @@ static void run_held(struct sn_daemon *d)
 	}
 }
 
-static void say_slurm(struct sn_daemon *d, const struct poll *p)
+static void say_slurm(struct sn_daemon *d, bool down, const char *why)
 {
-	bool down = p->rc;
-
 	if (down == d->slurm_down)
 		return;
 	d->slurm_down = down;
 	if (down) {
-		sn_log_error("%s; reports are kept, and what follows from them is written later",
-			     p->err.text);
-		daemon_event(d, "slurm", NULL, SN_NONE, 0, SN_NONE, "%s", p->err.text);
+		sn_log_error("%s; reports are kept, and what follows from them is written later", why);
+		daemon_event(d, "slurm", NULL, SN_NONE, 0, SN_NONE, "%s", why);
 	} else {
 		sn_log_info("slurmctld answers again");
 		daemon_event(d, "slurm", NULL, SN_NONE, 0, SN_NONE, "slurmctld answers again");
 	}
+}
+
+/* libslurm tries for long; who waits for a mark should know sooner. */
+void follow_watch(struct sn_daemon *d)
+{
+	if (d->polling && sn_loop_now() - d->poll_began > SLOW_MS)
+		say_slurm(d, true, "slurmctld has not answered for seconds");
 }
 
 static void poll_done(struct sn_work *work)
@@ -318,7 +323,7 @@ static void poll_done(struct sn_work *work)
 
 	d->polling = false;
 	if (d->duty == SN_DUTY_IN_CHARGE && !d->stopping && p->rc != -ECANCELED) {
-		say_slurm(d, p);
+		say_slurm(d, p->rc, p->err.text);
 		d->since_load = p->since;
 		if (p->jobs) {
 			sn_view_jobs_free(d->jobs);
@@ -361,7 +366,7 @@ void follow_poll(struct sn_daemon *d)
 	p->d = d;
 	p->since = d->since_load;
 	strcpy(p->card_gres, d->conf.policy.card_gres);
-	p->began = sn_loop_now();
+	p->began = d->poll_began = sn_loop_now();
 	p->rc = -ECANCELED;
 	d->polling = true;
 	sn_pool_give(d->slurm_read, &p->work);

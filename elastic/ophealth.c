@@ -230,7 +230,7 @@ static int add_saved(void *arg, const struct sn_health_saved *saved)
 
 	if (saved->what == SN_HEALTH_SAVED_CARD && !s->names.n) {
 		node = sn_topo_find_node(s->d->topo, saved->name);
-		if (node != SN_NONE && (saved->info.state != SN_HEALTH_HEALTHY || saved->info.hinted))
+		if (node != SN_NONE && saved->info.state != SN_HEALTH_HEALTHY)
 			add_card(s, node, saved->card, &saved->info);
 	} else if (saved->what == SN_HEALTH_SAVED_DOMAIN && (o = json_object_new_object())) {
 		json_object_object_add(o, "domain", json_object_new_string(
@@ -241,6 +241,19 @@ static int add_saved(void *arg, const struct sn_health_saved *saved)
 		json_object_array_add(s->domains, o);
 	}
 	return 0;
+}
+
+/* Healthy so far, but somebody has hinted at it, or asked for a probe. */
+static void add_asked(struct show *s)
+{
+	struct sn_health_card_info info;
+
+	for (uint32_t n = 0; n < s->d->topo->n_nodes && !s->names.n; n++)
+		for (uint32_t c = 0; s->d->node[n].probe && c < 64; c++) {
+			sn_health_card(s->d->health, n, c, &info);
+			if (s->d->node[n].probe >> c & 1 && info.state == SN_HEALTH_HEALTHY)
+				add_card(s, n, c, &info);
+		}
 }
 
 static void add_nodes(struct show *s)
@@ -275,6 +288,7 @@ void op_health_show(struct sn_daemon *d, struct sn_request *r)
 			rc = sn_err_set(&err, -ENOENT, "there is no node %s", s.names.name[i]);
 	if (!rc) {
 		sn_health_export(d->health, add_saved, &s);
+		add_asked(&s);
 		add_nodes(&s);
 		sn_health_stats(d->health, &stats);
 	}

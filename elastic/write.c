@@ -82,6 +82,9 @@ static void write_done(struct sn_work *work)
 		d->write_failures = 0;
 		d->writes++;
 		d->node[n].written = sn_loop_now();
+		/* Whoever changes it next may do so before it was seen as written. */
+		d->n_recheck += !d->node[n].recheck;
+		d->node[n].recheck = true;
 		write_some(d);
 	} else {
 		engine_mark_dirty(d, n);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "launcher/cardbook.h"
+#include "snctl/cardask.h"
 #include "snctl/cardlist.h"
 #include "snctl/cli.h"
 #include "snctl/live.h"
@@ -258,6 +259,23 @@ static void print_json(const struct plan *plan)
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
+/* Who may not write the records may be an operator. */
+static int ask_daemon(const struct plan *plan, struct sn_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < plan->n && !rc; i++) {
+		uint32_t n = sn_topo_find_node(plan->live->topo, plan->node[i]);
+
+		rc = cardask(plan->o->config, plan->o->drain, plan->o->reason, plan->node[i],
+			     plan->cards[n], err);
+		if (rc && i)
+			sn_err_prefix(err, rc, "%s and %u before it are done, %s is not: ",
+				      plan->node[i - 1], i - 1, plan->node[i]);
+	}
+	return rc;
+}
+
 static int carry_out(struct plan *plan, const char *const *spec, uint32_t n,
 		     struct sn_err *err)
 {
@@ -275,6 +293,8 @@ static int carry_out(struct plan *plan, const char *const *spec, uint32_t n,
 			plan->node[plan->n++] = topo->node[t].name;
 	if (!rc)
 		rc = nodeextra_change(plan->node, plan->n, change, plan, err);
+	if (rc == -EPERM)
+		rc = ask_daemon(plan, err);
 	if (!rc)
 		(plan->o->json ? print_json : print_text)(plan);
 	return rc;
@@ -332,8 +352,8 @@ int cmd_card(int argc, char **argv)
 		.about = "Take single cards out: no job that starts gets them, running jobs keep theirs, and\n"
 			 "the node's other cards serve on. resume brings them back, also those that the\n"
 			 "health engine has taken out. NODE may be a hostlist, CARDS a list: n[001-004]:0-3,5.\n"
-			 "All of it is done or nothing. Only root and SlurmUser may. snctl show cards tells\n"
-			 "what is out, by whom and why.",
+			 "All of it is done or nothing. Only root, SlurmUser and, through snelasticd, the\n"
+			 "Operators of supernode.conf may. snctl show cards tells what is out, by whom and why.",
 		.more = "Exit status: 0 done, 1 no (no such node or card, drained already, not masked,\n"
 			"not allowed), 2 usage or bad input.",
 		.opts = opts,

@@ -267,6 +267,28 @@ static int show(const struct options *o, const char *nodes, struct sn_err *err)
 	return 0;
 }
 
+/* ---- status ---------------------------------------------------------------------------------- */
+
+/* Of the daemon itself, whatever it says. */
+static int status(const struct options *o, struct sn_err *err)
+{
+	struct json_object *answer;
+	int rc = ask(o, new_request("status", NULL), &answer, err);
+
+	if (rc)
+		return rc;
+	if (o->json) {
+		puts(json_object_to_json_string_ext(answer, JSON_C_TO_STRING_PLAIN));
+	} else {
+		json_object_object_foreach(answer, key, value) {
+			if (strcmp(key, "ok"))
+				printf("%-12s %s\n", key, json_object_get_string(value));
+		}
+	}
+	json_object_put(answer);
+	return 0;
+}
+
 /* ---- for operators ---------------------------------------------------------------------------- */
 
 static int operate(const struct options *o, const char *op, const char *where, struct sn_err *err)
@@ -308,6 +330,8 @@ static int act(const struct options *o, const char *const *args, uint32_t n, str
 	if (!strcmp(args[0], "show"))
 		return n > 2 ? sn_err_set(err, -EINVAL, "show takes one list of nodes, such as n[001-008]") :
 			show(o, n == 2 ? args[1] : NULL, err);
+	if (!strcmp(args[0], "status"))
+		return n > 1 ? sn_err_set(err, -EINVAL, "status takes nothing more") : status(o, err);
 	if (n < 2)
 		return sn_err_set(err, -EINVAL, "%s: which card? give NODE:CARD, such as n003:3", args[0]);
 	if (!strcmp(args[0], "report"))
@@ -319,7 +343,7 @@ static int act(const struct options *o, const char *const *args, uint32_t n, str
 
 int cmd_health(int argc, char **argv)
 {
-	static const char *const words[] = { "report", "show", "release", "probe-request" };
+	static const char *const words[] = { "report", "show", "status", "release", "probe-request" };
 	struct options o = { .step = UINT32_MAX };
 	const struct cli_opt opts[] = {
 		{ "code", "CODE", CLI_STRING, &o.code, "report: the fault's code, as in HealthCodes", false, 0, 0 },
@@ -335,11 +359,11 @@ int cmd_health(int argc, char **argv)
 	};
 	const struct cli cli = {
 		.command = "health",
-		.usage = "report NODE:CARDS [METRIC=VALUE …] | show [NODES] | release NODE:CARDS | probe-request NODE:CARDS | probe | records",
+		.usage = "report NODE:CARDS [METRIC=VALUE …] | show [NODES] | status | release NODE:CARDS | probe-request NODE:CARDS | probe | records",
 		.about = "report tells snelasticd what was measured on cards, or that they are sick; root is\n"
 			 "believed on its own node, SlurmUser everywhere, and a job's owner gives a hint. show\n"
-			 "lists the cards that are not healthy, release gives cards back to work, and\n"
-			 "probe-request has their node probe them. probe looks at the cards of this node,\n"
+			 "lists the cards that are not healthy, status tells of the daemon, release gives\n"
+			 "cards back to work, and probe-request has their node probe them. probe looks at the cards of this node,\n"
 			 "records at the arrival times of a job's ranks (snctl health probe --help, records --help).",
 		.opts = opts,
 		.max_args = ARGS_MAX,
@@ -364,6 +388,6 @@ int cmd_health(int argc, char **argv)
 		rc = act(&o, args, n_args ? n_args : 1, &err);
 		return rc ? snctl_fail("health", exit_code(rc), &err) : SNCTL_DONE;
 	}
-	sn_err_set(&err, 0, "\"%.60s\": want report, show, release, probe-request, probe or records", args[0]);
+	sn_err_set(&err, 0, "\"%.60s\": want report, show, status, release, probe-request, probe or records", args[0]);
 	return snctl_fail("health", SNCTL_USAGE, &err);
 }

@@ -1,96 +1,82 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# elastic.sh - for tests of jobs that change their size: what an uninterrupted run
-# over the same sequence of sizes ends in. Sourced after train.sh.
+# elastic.sh - helpers of the tests of snelasticd; after lib.sh.
 
-# layout_of_dp LAYOUT DP: the same with another dp
-layout_of_dp()
+USER1=65534
+
+# as_user COMMAND…: as nobody, who may read what is below root's home
+as_user()
 {
-	printf '%s\n' "$1" | sed -E "s/(^|,)dp=[0-9]+/\1dp=$2/"
+	setpriv --reuid="$USER1" --regid="$USER1" --clear-groups \
+		--inh-caps=+dac_read_search --ambient-caps=+dac_read_search "$@"
 }
 
-world_of() # LAYOUT: tp·cp·pp·dp
+# on NODE COMMAND…: as root of the node, with its own munged (netns alone)
+on()
 {
-	printf '%s\n' "$1" | tr , '\n' | awk -F= '$1 ~ /^(tp|cp|pp|dp)$/ { if (!w) w = 1; w *= $2 } END { print w }'
+	local pid name=$1
+
+	shift
+	pid=$(node_first "$name" | tr -d ' ')
+	nsenter -t "$pid" -n -m -p -- "$@"
 }
 
-# sizes_of JOB LAYOUT: from which step on it had which dp, as "STEP DP" lines, by
-# what rank 0 of each generation says. LAYOUT has the dp of the first.
-sizes_of()
+extra()
 {
-	local first=$((10#$(world_of "$2"))) one
-	one=$((10#$(world_of "$(layout_of_dp "$2" 1)")))
-	sed -nE 's/^generation [0-9]+: ([0-9]+) ranks take over from [0-9]+ after step ([0-9]+)$/\2 \1/p' "$WORK/$1.out" |
-		awk -v first="$first" -v one="$one" 'BEGIN { print 0, first / one } { print $1, $2 / one }'
+	scontrol -o show node "$1" | sed -n 's/.* Extra=\(.*\)/\1/p'
 }
 
-# One run of processes of this host, to its end.
-run_here() # STATE LAYOUT STEPS
+# marks NODE: its cards with a health mark, "3 suspect" a line
+marks()
 {
-	local state=$1 layout=$2 steps=$3 world port r pid rc=0
-	local -a pids=()
-
-	world=$(world_of "$layout")
-	port=$("$SNTRAIN" --free-port)
-	for ((r = 0; r < world; r++)); do
-		env -u SUPERNODE_JOB_DIR RANK=$r WORLD_SIZE="$world" LOCAL_RANK=$r MASTER_ADDR=127.0.0.1 MASTER_PORT="$port" \
-			"$SNTRAIN" --elastic --state-dir "$state" --steps "$steps" --checkpoint-every "$steps" \
-			--meet 60 --parallel "$layout" >>"$state.log" 2>&1 &
-		pids+=($!)
-	done
-	for pid in "${pids[@]}"; do
-		wait "$pid" || rc=1
-	done
-	return $rc
+	extra "$1" | python3 -c '
+import json, sys
+t = sys.stdin.readline().strip()
+end = t.rfind("}")
+cards = json.loads(t[:end + 1]).get("cards", {}) if end >= 0 else {}
+for c in sorted(cards, key=int):
+    if "health" in cards[c]:
+        print(c, cards[c]["health"]["state"])'
 }
 
-# The end state of a run that has the sizes of standard input ("STEP DP" lines) one
-# after the other.
-right_state() # NAME LAYOUT
+marks_are() # NODE TEXT
 {
-	local name=$1 layout=$2 step dp next='' last=''
-
-	mkdir -p "$WORK/$name"
-	while read -r step dp; do
-		[ -z "$last" ] || [ "$step" = 0 ] || run_here "$WORK/$name" "$(layout_of_dp "$layout" "$last")" "$step" || return 1
-		last=$dp next=$step
-	done
-	: "$next"
-	run_here "$WORK/$name" "$(layout_of_dp "$layout" "$last")" "$STEPS" || return 1
-	final "$name"
+	[ "$(marks "$1" | paste -sd,)" = "$2" ]
 }
 
-# same_end JOB NAME LAYOUT: the job's end state is that of its sequence of sizes
-same_end()
+# become NODE TEXT: until its marks are so; says what they are if they do not
+become()
 {
-	sizes_of "$1" "$3" >"$2.sizes"
-	diag "job $1 had the sizes $(awk '{ printf "%sdp=%d from step %d", (NR > 1 ? ", " : ""), $2, $1 + 1 }' "$2.sizes")"
-	is "job $1 ends as an uninterrupted run of these sizes" "$(final "$2")" "$(right_state "$2-right" "$3" <"$2.sizes")"
+	until_true "${3:-20}" marks_are "$1" "$2" && return 0
+	echo "$1 has: $(marks "$1" | paste -sd,); wanted: $2"
+	snctl events --limit 10 2>&1
+	return 1
 }
 
-# What a job's files say must be whole: each rank once, each card once, ranks of a
-# node and nodes of a supernode together.
-plan_is_whole() # JOB DP
+state_of_card() # NODE CARD, as the daemon has it
 {
-	python3 - "$WORK/jobs/$1" "$2" <<'PY'
-import json, sys, itertools
-d, dp = sys.argv[1], int(sys.argv[2])
-plan = json.load(open(d + "/layout.json"))
-groups = json.load(open(d + "/groups.json"))
-world = plan["layout"]["world"]
-assert plan["layout"]["dp"] == dp, plan["layout"]
-ranks = [tuple(r) for r in plan["ranks"]]
-assert len(ranks) == world == groups["world"], (len(ranks), world)
-assert len(set(ranks)) == world, "a card has two ranks"
-assert open(d + "/hostfile").read().split() == [n for n, c in ranks]
-assert int(open(d + "/generation").read()) == plan["generation"]
-for kind, lists in groups["groups"].items():
-    if kind in ("tp", "dp", "pp"):
-        assert sorted(itertools.chain(*lists)) == list(range(world)), kind
-atom = plan["atom"]["ranks"]
-for a in range(0, world, atom):
-    assert len(set(plan["supernodes"][a:a + atom])) == 1, "an atom is split"
-for of in (plan["supernodes"], [n for n, c in ranks]):
-    runs = [k for k, g in itertools.groupby(of)]
-    assert len(runs) == len(set(runs)), "ranks are interleaved"
-PY
+	snctl health show "$1" --json | python3 -c '
+import json, sys
+print(*[c["state"] for c in json.load(sys.stdin)["cards"] if c["card"] == int(sys.argv[1])])' "$2"
+}
+
+# status WORD: a member of the daemon's status
+status()
+{
+	snctl health status --json 2>/dev/null | python3 -c '
+import json, sys
+print(json.load(sys.stdin).get(sys.argv[1]))' "$1"
+}
+
+log_says()
+{
+	grep -Eq "$1" "$CL_DIR/log/snelasticd.log"
+}
+
+# request JSON: a request by hand, as root of this host; fails without an answer
+request()
+{
+	local cred
+
+	cred=$(printf %s "$1" | munge -S "$CL_DIR/munge/socket" -i /dev/stdin) &&
+		[ "$("$TESTS/wire.py" send "$CL_DIR/run/elasticd.socket" "$cred")" -gt 0 ]
 }
