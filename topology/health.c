@@ -271,7 +271,7 @@ static int judge_alone(struct sn_health *h, struct sn_hcard *card,
 			      value == limit ? "at" : metric->low ? "below" : "over",
 			      limit);
 	} else {
-		rc = sn_series_find(h, card, number, 0, now, &s, err);
+		rc = sn_series_find(h, card, number, 0, sample->hint, now, &s, err);
 		if (rc)
 			return rc;
 		before = s->last;
@@ -293,6 +293,7 @@ int sn_health_sample(struct sn_health *h, const struct sn_health_sample *sample,
 {
 	uint32_t number = sn_health_metric(&h->conf, sample->metric);
 	const struct sn_metric *metric;
+	struct sn_health_sample believed;
 	struct sn_hcard *card;
 	int rc;
 
@@ -312,6 +313,11 @@ int sn_health_sample(struct sn_health *h, const struct sn_health_sample *sample,
 	if (rc)
 		return rc;
 	h->stats.samples++;
+	if (sample->hint && h->conf.trust_jobs) {
+		believed = *sample;
+		believed.hint = false;
+		sample = &believed;
+	}
 	if (metric->kind == SN_METRIC_PEERS)
 		return sn_row_take(h, card, number, sample, now, actions, err);
 	h->stats.judged++;
@@ -408,7 +414,7 @@ void sn_health_stats(const struct sn_health *h, struct sn_health_stats *ret)
 	ret->bytes = sizeof(*h) + h->n_nodes * sizeof(*h->node) +
 		ret->cards * sizeof(struct sn_hcard) +
 		ret->series * sizeof(struct sn_series) +
-		h->n_entries * sizeof(struct sn_entry) +
+		((size_t)h->n_entries[0] + h->n_entries[1]) * sizeof(struct sn_entry) +
 		(h->n_marks + h->n_spare) * sizeof(struct sn_mark) +
 		h->n_hash * sizeof(*h->hash) +
 		2ul * h->size_scratch * sizeof(double);

@@ -15,10 +15,10 @@
 #include "topology/health.h"
 #include "topology/healthstat.h"
 
-#define SN_SERIES_MAX 8 /* metrics and jobs of a card at a time */
+#define SN_SERIES_MAX 8 /* metrics and jobs of a card at a time, and of hints */
 #define SN_ROWS_MAX 64 /* steps of a cohort that are open */
-#define SN_ENTRIES_MAX (2u << 20) /* samples in open rows, all together */
-#define SN_COHORTS_MAX (1u << 18)
+#define SN_ENTRIES_MAX (2u << 20) /* samples in open rows; and hints */
+#define SN_COHORTS_MAX (1u << 18) /* and as many of hints */
 #define SN_DOMAIN_ROWS 5 /* the median of so many is what a domain does now */
 #define SN_DOMAIN_PAST 8 /* rows until it is known what is usual */
 
@@ -43,7 +43,7 @@ struct sn_mark {
 	double hint_at;
 };
 
-/* A metric of a card in a job. */
+/* A metric of a card in a job; one that is believed, or hints. */
 struct sn_series {
 	struct sn_series *next; /* of the card */
 	uint32_t metric, job, gen;
@@ -92,13 +92,20 @@ struct sn_lore {
 	double noise; /* of the medians, a fraction */
 	uint32_t slow, fine, mass, calm, fast; /* rows in a row */
 	double now; /* the median of the last SN_DOMAIN_ROWS; 0: not known */
+	uint32_t unit, unit_slow; /* hints: rows in a row of one unit at a time */
 };
 
-/* The cards of a job in a supernode that report a metric. */
+/*
+ * The cards of a job in a supernode that report a metric. Hints have cohorts and
+ * series of their own, with limits of their own: nothing that a user says can move
+ * a median, a step or a generation that believed samples are judged by, nor
+ * take their place.
+ */
 struct sn_cohort {
 	struct sn_cohort *next; /* of the hash */
 	uint32_t supernode, job, metric, gen;
 	uint32_t place; /* in h->cohort[] */
+	bool hint;
 	bool closed_any;
 	uint64_t closed; /* steps up to here are judged */
 	uint32_t expected; /* samples that make a row whole; 0: not known */
@@ -138,8 +145,9 @@ struct sn_health {
 	uint32_t n_spare, size_spare;
 	struct sn_cohort **cohort, **hash;
 	uint32_t n_cohorts, size_cohorts, n_hash;
+	uint32_t n_of[2]; /* cohorts: believed, of hints */
 	struct sn_hdomain **domain; /* [supernodes + units]; NULL: nothing known */
-	uint32_t n_entries;
+	uint32_t n_entries[2]; /* the same */
 	double cleaned; /* when old things were last thrown away */
 	struct sn_health_stats stats;
 	/* For healthjudge.c, as large as the largest row. */
@@ -207,7 +215,7 @@ int sn_row_take(struct sn_health *h, struct sn_hcard *card, uint32_t metric,
 		const struct sn_health_sample *sample, double now,
 		struct sn_health_actions *actions, struct sn_err *err);
 int sn_series_find(struct sn_health *h, struct sn_hcard *card, uint32_t metric,
-		   uint32_t job, double now, struct sn_series **ret,
+		   uint32_t job, bool hint, double now, struct sn_series **ret,
 		   struct sn_err *err);
 /* Judge what need not be waited for any longer. */
 int sn_rows_due(struct sn_health *h, struct sn_cohort *c, bool all, double now,
@@ -227,13 +235,14 @@ struct sn_hdomain *sn_domain_peek(const struct sn_health *h,
 				  enum sn_health_domain domain, uint32_t index);
 /* Both of a domain that sn_domain_get() has made.
  * A row's median (high is bad), and whether too many of its cards are slow. Room
- * for two actions is reserved. What hints say degrades nothing. */
+ * for two actions is reserved. Rows of hints neither degrade nor restore, and
+ * leave the domain as it is: they make notes. */
 void sn_domain_row(struct sn_health *h, struct sn_cohort *c, double median,
-		   uint32_t slow_cards, uint32_t cards, bool mass, bool hint, double now,
+		   uint32_t slow_cards, uint32_t cards, bool mass, double now,
 		   struct sn_health_actions *actions);
 /* A unit's median excess in a row; room for one action is reserved. */
 void sn_domain_unit(struct sn_health *h, struct sn_cohort *c, uint32_t unit,
-		    double excess, uint32_t cards, bool hint, double now,
+		    double excess, uint32_t cards, double now,
 		    struct sn_health_actions *actions);
 void sn_domains_due(struct sn_health *h, double now,
 		    struct sn_health_actions *actions); /* room for all degraded */

@@ -92,6 +92,11 @@ static double median_of(const double *v, uint32_t n, uint32_t last, uint32_t at,
 	return sn_stat_median(copy, last < n ? last : n);
 }
 
+static bool is_sibling(const struct sn_cohort *o, const struct sn_cohort *c)
+{
+	return o->job == c->job && o->metric == c->metric && o->hint == c->hint;
+}
+
 /* The medians of the job's other supernodes, by `ratio` relative to what is usual
  * for each; their median, 0: there are too few. */
 static double siblings(const struct sn_health *h, const struct sn_cohort *c,
@@ -103,8 +108,8 @@ static double siblings(const struct sn_health *h, const struct sn_cohort *c,
 	for (uint32_t i = 0; i < h->n_cohorts && n < 256; i++) {
 		const struct sn_cohort *o = h->cohort[i];
 
-		if (o == c || o->job != c->job || o->metric != c->metric ||
-		    !o->lore || o->lore->now <= 0 || (ratio && o->lore->usual <= 0))
+		if (o == c || !is_sibling(o, c) || !o->lore || o->lore->now <= 0 ||
+		    (ratio && o->lore->usual <= 0))
 			continue;
 		v[n++] = ratio ? o->lore->now / o->lore->usual : o->lore->now;
 	}
@@ -117,8 +122,7 @@ static void all_usual(struct sn_health *h, const struct sn_cohort *c)
 	for (uint32_t i = 0; i < h->n_cohorts; i++) {
 		struct sn_cohort *o = h->cohort[i];
 
-		if (o->job != c->job || o->metric != c->metric || !o->lore ||
-		    o->lore->now <= 0)
+		if (!is_sibling(o, c) || !o->lore || o->lore->now <= 0)
 			continue;
 		o->lore->usual = o->lore->now;
 		o->lore->slow = 0;
@@ -147,7 +151,7 @@ static bool has_marked(const struct sn_health *h, const struct sn_cohort *c)
 			continue;
 		card = sn_health_peek(h, m->node, m->card);
 		for (const struct sn_series *s = card->series; s; s = s->next)
-			if (s->job == c->job)
+			if (s->job == c->job && s->hint == c->hint)
 				return true;
 	}
 	return false;
@@ -165,7 +169,7 @@ static void learn(struct sn_health *h, struct sn_cohort *c, double median)
 	l->now = l->n_recent < SN_DOMAIN_ROWS ? 0 :
 		median_of(l->recent, l->n_recent, SN_DOMAIN_ROWS, l->at_recent,
 			  SN_DOMAIN_PAST);
-	if (l->usual <= 0 && d && d->past > 0 && d->past_job == c->job &&
+	if (!c->hint && l->usual <= 0 && d && d->past > 0 && d->past_job == c->job &&
 	    d->past_metric == c->metric)
 		l->usual = d->past;
 	if (l->usual <= 0 && l->n_recent == SN_DOMAIN_PAST) {
@@ -192,7 +196,7 @@ static void follow(struct sn_lore *l, double median)
 }
 
 static void slow_supernode(struct sn_health *h, struct sn_cohort *c,
-			   struct sn_hdomain *d, bool hint, double now,
+			   struct sn_hdomain *d, double now,
 			   struct sn_health_actions *actions)
 {
 	const char *metric = h->conf.metric[c->metric].name;
@@ -214,7 +218,7 @@ static void slow_supernode(struct sn_health *h, struct sn_cohort *c,
 		      metric, (ratio - 1) * 100,
 		      h->conf.metric[c->metric].low ? 1 / l->now : l->now,
 		      h->conf.metric[c->metric].low ? 1 / l->usual : l->usual, c->job);
-	if (hint) {
+	if (c->hint) {
 		put(actions, SN_HEALTH_NOTE, SN_HEALTH_SUPERNODE, c->supernode, now, why);
 		l->usual = l->now;
 		return;
@@ -240,7 +244,7 @@ static bool slower_than_siblings(struct sn_health *h, const struct sn_cohort *c,
 }
 
 static void mass_row(struct sn_health *h, struct sn_cohort *c, struct sn_hdomain *d,
-		     uint32_t slow_cards, uint32_t cards, bool hint, double now,
+		     uint32_t slow_cards, uint32_t cards, double now,
 		     struct sn_health_actions *actions)
 {
 	char why[SN_HEALTH_WHY_SIZE];
@@ -250,7 +254,7 @@ static void mass_row(struct sn_health *h, struct sn_cohort *c, struct sn_hdomain
 	sn_health_why(why, "%s: %u of %u cards slow at once, job %u",
 		      h->conf.metric[c->metric].name, slow_cards, cards, c->job);
 	c->lore->mass = 0;
-	if (hint) {
+	if (c->hint) {
 		put(actions, SN_HEALTH_NOTE, SN_HEALTH_SUPERNODE, c->supernode, now, why);
 		return;
 	}
@@ -271,8 +275,8 @@ static void still_degraded(struct sn_cohort *c, struct sn_hdomain *d, bool fine,
 }
 
 void sn_domain_row(struct sn_health *h, struct sn_cohort *c, double median,
-		   uint32_t slow_cards, uint32_t cards, bool mass, bool hint,
-		   double now, struct sn_health_actions *actions)
+		   uint32_t slow_cards, uint32_t cards, bool mass, double now,
+		   struct sn_health_actions *actions)
 {
 	struct sn_hdomain *d = sn_domain_peek(h, SN_HEALTH_SUPERNODE, c->supernode);
 	struct sn_lore *l = c->lore;
@@ -280,11 +284,12 @@ void sn_domain_row(struct sn_health *h, struct sn_cohort *c, double median,
 	bool own, slow;
 	double ratio = 1;
 
-	own = d->degraded && !d->by_hand && d->job == c->job && d->metric == c->metric;
+	own = d->degraded && !d->by_hand && !c->hint && d->job == c->job &&
+		d->metric == c->metric;
 	learn(h, c, median);
 	l->mass = mass ? l->mass + 1 : 0;
 	if (mass)
-		mass_row(h, c, d, slow_cards, cards, hint, now, actions);
+		mass_row(h, c, d, slow_cards, cards, now, actions);
 	if (own && d->mass) {
 		still_degraded(c, d, !mass, now, actions);
 		return;
@@ -303,8 +308,8 @@ void sn_domain_row(struct sn_health *h, struct sn_cohort *c, double median,
 	if (d->degraded)
 		return;
 	if (l->slow >= SLOW_ROWS) {
-		slow_supernode(h, c, d, hint, now, actions);
-	} else if (!slow && !hint && slower_than_siblings(h, c, &ratio) &&
+		slow_supernode(h, c, d, now, actions);
+	} else if (!slow && !c->hint && slower_than_siblings(h, c, &ratio) &&
 		   !has_marked(h, c)) {
 		sn_health_why(why, "%s %.0f%% worse than on the other supernodes, job %u",
 			      h->conf.metric[c->metric].name, (ratio - 1) * 100, c->job);
@@ -316,13 +321,42 @@ void sn_domain_row(struct sn_health *h, struct sn_cohort *c, double median,
 
 /* ---- units -------------------------------------------------------------------------- */
 
+static void say_unit(const struct sn_health *h, const struct sn_cohort *c,
+		     double excess, uint32_t cards, char why[SN_HEALTH_WHY_SIZE])
+{
+	sn_health_why(why, "%s %.0f%% worse than the rest of its supernode on all %u cards, job %u",
+		      h->conf.metric[c->metric].name, excess * 100, cards, c->job);
+}
+
+static void hinted_unit(struct sn_health *h, struct sn_cohort *c, uint32_t unit,
+			double excess, uint32_t cards, double now,
+			struct sn_health_actions *actions)
+{
+	struct sn_lore *l = c->lore;
+	char why[SN_HEALTH_WHY_SIZE];
+
+	if (l->unit_slow && l->unit != unit)
+		return;
+	l->unit = unit;
+	l->unit_slow = excess >= h->conf.domain_slow ? l->unit_slow + 1 : 0;
+	if (l->unit_slow < SLOW_ROWS)
+		return;
+	l->unit_slow = 0;
+	say_unit(h, c, excess, cards, why);
+	put(actions, SN_HEALTH_NOTE, SN_HEALTH_UNIT, unit, now, why);
+}
+
 void sn_domain_unit(struct sn_health *h, struct sn_cohort *c, uint32_t unit,
-		    double excess, uint32_t cards, bool hint, double now,
+		    double excess, uint32_t cards, double now,
 		    struct sn_health_actions *actions)
 {
 	struct sn_hdomain *d = sn_domain_peek(h, SN_HEALTH_UNIT, unit);
 	char why[SN_HEALTH_WHY_SIZE];
 
+	if (c->hint) {
+		hinted_unit(h, c, unit, excess, cards, now, actions);
+		return;
+	}
 	if (d->by_hand)
 		return;
 	/* One job and metric at a time is followed. */
@@ -340,15 +374,9 @@ void sn_domain_unit(struct sn_health *h, struct sn_cohort *c, uint32_t unit,
 	d->job = c->job;
 	if (d->slow < SLOW_ROWS)
 		return;
-	sn_health_why(why, "%s %.0f%% worse than the rest of its supernode on all %u cards, job %u",
-		      h->conf.metric[c->metric].name, excess * 100, cards, c->job);
+	say_unit(h, c, excess, cards, why);
 	d->slow = 0;
-	if (!hint) {
-		degrade(d, SN_HEALTH_UNIT, unit, c, now, why, actions);
-		return;
-	}
-	d->metric = SN_METRICS_MAX;
-	put(actions, SN_HEALTH_NOTE, SN_HEALTH_UNIT, unit, now, why);
+	degrade(d, SN_HEALTH_UNIT, unit, c, now, why, actions);
 }
 
 /* ---- by hand, and by time -------------------------------------------------------- */

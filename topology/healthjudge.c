@@ -30,7 +30,6 @@ struct judge {
 	double *scratch; /* [row->n] */
 	uint32_t peers; /* cards that the statistics are made of */
 	bool all; /* marked ones too, as others are too few */
-	bool hint; /* half of the samples or more are hints */
 	double median; /* of the values */
 	double sigma; /* of the excesses of this row */
 };
@@ -73,19 +72,17 @@ static uint32_t gather(struct judge *j)
 
 static void find_excess(struct judge *j)
 {
-	uint32_t n = 0, hints = 0;
+	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < j->row->n; i++) {
 		double v = j->row->entry[i].value;
 		double e = (j->metric->low ? j->median / v : v / j->median) - 1;
 
 		j->excess[i] = e < EXCESS_MAX ? e : EXCESS_MAX;
-		hints += j->row->entry[i].series->hint;
 		if (counts(j, i))
 			j->scratch[n++] = j->excess[i];
 	}
 	j->sigma = sn_stat_spread(j->scratch, n, 0);
-	j->hint = hints * 2 >= j->row->n;
 }
 
 /* The spread that counts: what it was in many rows, unless it grew. Values that
@@ -131,7 +128,7 @@ static void one_unit(struct judge *j, const struct member *m, uint32_t n)
 		u = 0;
 	for (uint32_t i = 0; u > 0 && i < n; i++)
 		j->excess[m[i].at] -= u;
-	sn_domain_unit(j->h, j->c, m->unit, u, k, j->hint, j->now, j->actions);
+	sn_domain_unit(j->h, j->c, m->unit, u, k, j->now, j->actions);
 }
 
 static int take_units_out(struct judge *j, struct sn_err *err)
@@ -190,7 +187,7 @@ static void mark(struct judge *j, const struct sn_entry *e, int w, double mean,
 	struct sn_anomaly a = {
 		.effect = sn_health_effect(SN_LEVEL_SUB_HEALTH), .why = why,
 		.metric = j->c->metric, .job = j->c->job,
-		.hint = e->series->hint, .by = e->series->by,
+		.hint = j->c->hint, .by = e->series->by,
 	};
 
 	if (width > 1)
@@ -272,7 +269,7 @@ static void judge_cards(struct judge *j)
 		if (!sn_card_marked(card))
 			sn_ring_learn(&e->series->ring, j->excess[i], j->sigma,
 				      j->h->conf.slow / 2);
-		else if (!e->series->hint)
+		else if (!j->c->hint)
 			sn_card_good(j->h, card->mark, j->c->metric, j->c->job,
 				     j->excess[i] < j->h->conf.slow / 2, j->now,
 				     j->actions);
@@ -339,6 +336,6 @@ int sn_row_judge(struct sn_health *h, struct sn_cohort *c, const struct sn_row *
 	if (!mass)
 		judge_cards(&j);
 	sn_domain_row(h, c, j.metric->low ? 1 / j.median : j.median, slow, j.peers,
-		      mass, j.hint, now, actions);
+		      mass, now, actions);
 	return 0;
 }

@@ -21,35 +21,39 @@
 /* ---- cohorts ------------------------------------------------------------------- */
 
 static uint32_t hash_of(const struct sn_health *h, uint32_t supernode,
-			uint32_t job, uint32_t metric)
+			uint32_t job, uint32_t metric, bool hint)
 {
-	uint64_t x = ((uint64_t)supernode << 32 | job) * 0x9e3779b97f4a7c15u + metric;
+	uint64_t x = ((uint64_t)supernode << 32 | job) * 0x9e3779b97f4a7c15u +
+		metric * 2u + hint;
 
 	x ^= x >> 29;
 	x *= 0xbf58476d1ce4e5b9u;
 	return (uint32_t)(x >> 32) & (h->n_hash - 1);
 }
 
-static void free_row(struct sn_health *h, struct sn_row *row)
+static void free_row(struct sn_health *h, const struct sn_cohort *c,
+		     struct sn_row *row)
 {
 	for (uint32_t i = 0; i < row->n; i++)
 		row->entry[i].series->open--;
-	h->n_entries -= row->n;
+	h->n_entries[c->hint] -= row->n;
 	free(row->entry);
 	free(row);
 }
 
 void sn_cohort_drop(struct sn_health *h, struct sn_cohort *c)
 {
-	struct sn_cohort **at = &h->hash[hash_of(h, c->supernode, c->job, c->metric)];
+	struct sn_cohort **at = &h->hash[hash_of(h, c->supernode, c->job, c->metric,
+						 c->hint)];
 
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
 	h->cohort[c->place] = h->cohort[--h->n_cohorts];
 	h->cohort[c->place]->place = c->place;
+	h->n_of[c->hint]--;
 	for (uint32_t i = 0; i < c->n_rows; i++)
-		free_row(h, c->row[i]);
+		free_row(h, c, c->row[i]);
 	free(c->lore);
 	free(c);
 }
@@ -66,7 +70,7 @@ static void grow_hash(struct sn_health *h)
 	h->n_hash *= 2;
 	for (uint32_t i = 0; i < h->n_cohorts; i++) {
 		struct sn_cohort *c = h->cohort[i];
-		uint32_t at = hash_of(h, c->supernode, c->job, c->metric);
+		uint32_t at = hash_of(h, c->supernode, c->job, c->metric, c->hint);
 
 		c->next = grown[at];
 		grown[at] = c;
@@ -74,18 +78,20 @@ static void grow_hash(struct sn_health *h)
 }
 
 static int find_cohort(struct sn_health *h, uint32_t supernode, uint32_t job,
-		       uint32_t metric, uint32_t gen, struct sn_cohort **ret,
+		       uint32_t metric, bool hint, uint32_t gen,
+		       struct sn_cohort **ret,
 		       struct sn_err *err)
 {
-	uint32_t at = hash_of(h, supernode, job, metric);
+	uint32_t at = hash_of(h, supernode, job, metric, hint);
 	struct sn_cohort *c;
 
 	for (c = h->hash[at]; c; c = c->next)
-		if (c->supernode == supernode && c->job == job && c->metric == metric) {
+		if (c->supernode == supernode && c->job == job &&
+		    c->metric == metric && c->hint == hint) {
 			*ret = c;
 			return 0;
 		}
-	if (h->n_cohorts == SN_COHORTS_MAX)
+	if (h->n_of[hint] == SN_COHORTS_MAX)
 		return sn_err_set(err, -ENOMEM,
 				  "samples of more than %u jobs and metrics at a time",
 				  SN_COHORTS_MAX);
@@ -104,12 +110,14 @@ static int find_cohort(struct sn_health *h, uint32_t supernode, uint32_t job,
 	c->supernode = supernode;
 	c->job = job;
 	c->metric = metric;
+	c->hint = hint;
 	c->gen = gen;
 	c->serial = 1;
 	c->place = h->n_cohorts;
 	c->next = h->hash[at];
 	h->hash[at] = c;
 	h->cohort[h->n_cohorts++] = c;
+	h->n_of[hint]++;
 	if (h->n_cohorts > h->n_hash)
 		grow_hash(h);
 	*ret = c;
@@ -119,13 +127,16 @@ static int find_cohort(struct sn_health *h, uint32_t supernode, uint32_t job,
 /* ---- series --------------------------------------------------------------------- */
 
 int sn_series_find(struct sn_health *h, struct sn_hcard *card, uint32_t metric,
-		   uint32_t job, double now, struct sn_series **ret,
+		   uint32_t job, bool hint, double now, struct sn_series **ret,
 		   struct sn_err *err)
 {
 	struct sn_series *s, *oldest = NULL;
 	uint32_t n = 0;
 
-	for (s = card->series; s; s = s->next, n++) {
+	for (s = card->series; s; s = s->next) {
+		if (s->hint != hint)
+			continue;
+		n++;
 		if (s->metric == metric && s->job == job) {
 			s->used = now;
 			*ret = s;
@@ -154,6 +165,7 @@ int sn_series_find(struct sn_health *h, struct sn_hcard *card, uint32_t metric,
 	}
 	s->metric = metric;
 	s->job = job;
+	s->hint = hint;
 	s->used = now;
 	*ret = s;
 	return 0;
@@ -199,7 +211,7 @@ static int close_first(struct sn_health *h, struct sn_cohort *c, double now,
 	c->expected = row->n;
 	c->n_rows--;
 	memmove(&c->row[0], &c->row[1], c->n_rows * sizeof(c->row[0]));
-	free_row(h, row);
+	free_row(h, c, row);
 	return 0;
 }
 
@@ -308,7 +320,7 @@ static int add_entry(struct sn_health *h, struct sn_row *row, struct sn_series *
 	row->entry[row->n++] = (struct sn_entry){ s, sample->value, sample->node,
 						  sample->card };
 	row->last = now;
-	h->n_entries++;
+	h->n_entries[s->hint]++;
 	s->open++;
 	return 0;
 }
@@ -405,9 +417,10 @@ int sn_row_take(struct sn_health *h, struct sn_hcard *card, uint32_t metric,
 	int rc;
 
 	rc = find_cohort(h, h->topo->node[sample->node].supernode, sample->job,
-			 metric, sample->gen, &c, err);
+			 metric, sample->hint, sample->gen, &c, err);
 	if (!rc)
-		rc = sn_series_find(h, card, metric, sample->job, now, &s, err);
+		rc = sn_series_find(h, card, metric, sample->job, sample->hint, now,
+				    &s, err);
 	if (rc)
 		return rc;
 	c->used = now;
@@ -428,7 +441,7 @@ int sn_row_take(struct sn_health *h, struct sn_hcard *card, uint32_t metric,
 		check_step(h, c, s, sample, now, actions, &skip, err);
 	if (rc || skip)
 		return rc;
-	if (h->n_entries >= SN_ENTRIES_MAX && c->n_rows) {
+	if (h->n_entries[c->hint] >= SN_ENTRIES_MAX && c->n_rows) {
 		rc = sn_rows_due(h, c, true, now, actions, err);
 		if (rc)
 			return rc;
@@ -442,7 +455,6 @@ int sn_row_take(struct sn_health *h, struct sn_hcard *card, uint32_t metric,
 	if (stepless)
 		s->time = sample->time;
 	s->serial = row->serial;
-	s->hint = sample->hint && !h->conf.trust_jobs;
 	s->by = sample->by;
 	if (c->expected && row->n >= c->expected)
 		rc = close_through(h, c, row, now, actions, err);

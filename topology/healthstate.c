@@ -105,7 +105,7 @@ int sn_health_export(const struct sn_health *h,
 			.metric = h->conf.metric[c->metric].name, .job = c->job,
 		};
 
-		if (!c->lore || c->lore->usual <= 0)
+		if (c->hint || !c->lore || c->lore->usual <= 0)
 			continue;
 		saved.value = c->lore->usual;
 		rc = fn(arg, &saved);
