@@ -31,6 +31,7 @@
 #include "elastic/lead.h"
 #include "elastic/log.h"
 #include "elastic/loop.h"
+#include "elastic/marks.h"
 #include "elastic/server.h"
 #include "elastic/view.h"
 #include "elastic/where.h"
@@ -84,6 +85,10 @@ struct sn_daemon_node { /* beside topo->node */
 	bool recheck; /* what stands in it is to be looked at again */
 	int64_t written; /* ms; when it was last */
 	uint64_t probe; /* cards that are to be probed */
+	/* An administrator has taken these marks away, and the record still says that
+	 * there were some (elastic/marks.h). */
+	uint64_t gone;
+	bool gone_supernode, gone_unit;
 };
 
 struct sn_follower;
@@ -227,6 +232,8 @@ void follow_poll(struct sn_daemon *d); /* now */
 void follow_watch(struct sn_daemon *d); /* does slurmctld answer? once a second */
 void follow_hold(struct sn_daemon *d, struct sn_request *r); /* run r again after a poll */
 void follow_job(struct sn_daemon *d, uint32_t job); /* it has reports */
+/* An administrator has taken these marks away. */
+void follow_gone(struct sn_daemon *d, uint32_t node, const struct sn_marks_gone *gone);
 
 /* ---- write.c ---- */
 int write_start(struct sn_daemon *d, struct sn_err *err);

@@ -127,8 +127,8 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 	}
 	d->n_dirty = d->n_recheck = 0;
 	for (uint32_t i = 0; d->health && i < d->n_nodes; i++) {
-		bool any = d->node[i].dirty || d->node[i].probe || d->node[i].written ||
-			d->node[i].recheck;
+		static const struct sn_daemon_node none;
+		bool any = memcmp(&d->node[i], &none, sizeof(none));
 		uint32_t is = any ? sn_topo_find_node(topo, d->topo->node[i].name) : SN_NONE;
 
 		if (is == SN_NONE)

@@ -79,6 +79,7 @@ static void let_go(struct sn_daemon *d, uint32_t node, uint32_t card)
 {
 	struct sn_health_actions actions = { 0 };
 
+	d->node[node].gone |= UINT64_C(1) << card;
 	if (!sn_health_release(d->health, node, card, "an administrator, in the node's record",
 			       sn_daemon_now(), &actions, NULL))
 		engine_act(d, &actions, SN_NONE, 0);
@@ -86,15 +87,31 @@ static void let_go(struct sn_daemon *d, uint32_t node, uint32_t card)
 	keep_state(d);
 }
 
-static void let_domain_go(struct sn_daemon *d, enum sn_health_domain domain, uint32_t index)
+static void let_domain_go(struct sn_daemon *d, uint32_t node, enum sn_health_domain domain,
+			  uint32_t index)
 {
 	struct sn_health_actions actions = { 0 };
 
+	if (domain == SN_HEALTH_UNIT)
+		d->node[node].gone_unit = true;
+	else
+		d->node[node].gone_supernode = true;
 	if (!sn_health_set_domain(d->health, domain, index, false,
 				  "taken away in the node's record", sn_daemon_now(), &actions, NULL))
 		engine_act(d, &actions, SN_NONE, 0);
 	sn_health_actions_done(&actions);
 	keep_state(d);
+}
+
+void follow_gone(struct sn_daemon *d, uint32_t node, const struct sn_marks_gone *gone)
+{
+	for (uint32_t c = 0; c < SN_CARDBOOK_CARDS; c++)
+		if (gone->cards >> c & 1)
+			let_go(d, node, c);
+	if (gone->supernode)
+		let_domain_go(d, node, SN_HEALTH_SUPERNODE, d->topo->node[node].supernode);
+	if (gone->unit)
+		let_domain_go(d, node, SN_HEALTH_UNIT, d->topo->node[node].unit);
 }
 
 static bool is_degraded(const struct sn_daemon *d, enum sn_health_domain domain, uint32_t index)
@@ -128,7 +145,7 @@ static void compare_domain(struct sn_daemon *d, uint32_t node, enum sn_health_do
 	if (index == SN_NONE || seen == want)
 		return;
 	if (want && own)
-		let_domain_go(d, domain, index);
+		let_domain_go(d, node, domain, index);
 	else if (want)
 		engine_mark_dirty(d, node);
 	else if (!d->adopted)

@@ -95,7 +95,7 @@ static bool says(const char *text, enum sn_cardkind kind, uint32_t card,
 }
 
 static int set_cards(char **text, const struct sn_marks *marks, uint64_t seen,
-		     struct sn_err *err)
+		     uint64_t gone, struct sn_err *err)
 {
 	const struct sn_cardmark *mark = marks->card;
 	int rc = 0;
@@ -105,7 +105,7 @@ static int set_cards(char **text, const struct sn_marks *marks, uint64_t seen,
 	for (uint32_t c = 0; c < SN_CARDBOOK_CARDS && !rc; c++) {
 		if (!(marks->cards >> c & 1))
 			continue;
-		if (!says(*text, SN_CARDKIND_HEALTH, c, mark))
+		if (!(gone >> c & 1) && !says(*text, SN_CARDKIND_HEALTH, c, mark))
 			rc = set(text, SN_CARDKIND_HEALTH, UINT64_C(1) << c, mark, err);
 		mark++;
 	}
@@ -165,23 +165,34 @@ static int set_own(char **text, const struct sn_marks *marks, struct sn_err *err
 	return 0;
 }
 
+static void find_gone(const struct sn_marks_seen *seen, const struct sn_marks *marks,
+		      struct sn_marks_gone *ret)
+{
+	ret->cards = marks->cards & seen->own & ~seen->cards & ~marks->anew;
+	ret->supernode = marks->supernode && seen->own_supernode && !seen->supernode &&
+		!marks->anew_supernode;
+	ret->unit = marks->unit && seen->own_unit && !seen->unit && !marks->anew_unit;
+}
+
 int sn_marks_write(const char *extra, const struct sn_marks *marks, char **ret,
-		   struct sn_err *err)
+		   struct sn_marks_gone *ret_gone, struct sn_err *err)
 {
 	char *text = strdup(extra ? extra : "");
+	struct sn_marks_gone gone = { 0 };
 	struct sn_marks_seen seen;
 	int rc = text ? 0 : sn_err_set(err, -ENOMEM, "no memory");
 
 	*ret = NULL;
-	if (!rc)
+	if (!rc) {
 		(void)sn_marks_read(text, &seen, NULL);
+		find_gone(&seen, marks, &gone);
+		rc = set_cards(&text, marks, seen.cards, gone.cards, err);
+	}
 	if (!rc)
-		rc = set_cards(&text, marks, seen.cards, err);
+		rc = set_domain(&text, SN_CARDKIND_SUPERNODE, marks->supernode && !gone.supernode,
+				seen.supernode, &marks->supernode_mark, err);
 	if (!rc)
-		rc = set_domain(&text, SN_CARDKIND_SUPERNODE, marks->supernode, seen.supernode,
-				&marks->supernode_mark, err);
-	if (!rc)
-		rc = set_domain(&text, SN_CARDKIND_UNIT, marks->unit, seen.unit,
+		rc = set_domain(&text, SN_CARDKIND_UNIT, marks->unit && !gone.unit, seen.unit,
 				&marks->unit_mark, err);
 	if (!rc && (marks->cards != seen.own || marks->supernode != seen.own_supernode ||
 		    marks->unit != seen.own_unit))
@@ -190,5 +201,7 @@ int sn_marks_write(const char *extra, const struct sn_marks *marks, char **ret,
 		free(text);
 	else
 		*ret = text;
+	if (ret_gone)
+		*ret_gone = gone;
 	return rc;
 }

@@ -6,7 +6,8 @@
  * snelasticd's: "snelasticd": {"cards": [3], "supernode": true}. So a mark that it
  * has made and that is there no more was taken away by an administrator, and one
  * that is not named there was never written, or the whole record was lost (as by
- * `slurmctld -c`): then it is written again.
+ * `slurmctld -c`): then it is written again. That is looked at when a record is
+ * read and also when it is written, for an administrator may have come between.
  */
 #ifndef SN_ELASTIC_MARKS_H
 #define SN_ELASTIC_MARKS_H
@@ -24,6 +25,9 @@ struct sn_marks { /* what shall stand there */
 	struct sn_cardmark *card; /* one for each, the lowest first */
 	bool supernode, unit; /* degraded */
 	struct sn_cardmark supernode_mark, unit_mark;
+	/* What was taken away and has come anew: nobody has seen the new one yet. */
+	uint64_t anew;
+	bool anew_supernode, anew_unit;
 };
 void sn_marks_done(struct sn_marks *marks);
 
@@ -36,9 +40,15 @@ struct sn_marks_seen { /* what stands there */
 /* -EINVAL as sn_cardbook_read(); *ret has what could be told. */
 int sn_marks_read(const char *extra, struct sn_marks_seen *ret, struct sn_err *err);
 
+struct sn_marks_gone { /* what an administrator has taken away */
+	uint64_t cards;
+	bool supernode, unit;
+};
+
 /* The new text of extra, *ret (free); the same text where it says so already. A
- * domain that an administrator has degraded is left alone. */
+ * domain that an administrator has degraded is left alone. What he has taken away
+ * is not written again, but told in *ret_gone (may be NULL). */
 int sn_marks_write(const char *extra, const struct sn_marks *marks, char **ret,
-		   struct sn_err *err);
+		   struct sn_marks_gone *ret_gone, struct sn_err *err);
 
 #endif

@@ -27,6 +27,7 @@ struct write {
 	struct sn_lead lead;
 	char node[SN_ELASTIC_HOST_MAX];
 	struct sn_marks marks;
+	struct sn_marks_gone gone;
 	int rc;
 	struct sn_err err;
 };
@@ -34,8 +35,10 @@ struct write {
 static int change(void *ctx, const char *node, const char *extra, char **ret,
 		  struct sn_err *err)
 {
+	struct write *w = ctx;
+
 	(void)node;
-	return sn_marks_write(extra, ctx, ret, err);
+	return sn_marks_write(extra, &w->marks, ret, &w->gone, err);
 }
 
 static void write_run(struct sn_work *work)
@@ -45,7 +48,7 @@ static void write_run(struct sn_work *work)
 
 	w->rc = sn_lead_check(&w->lead, &w->err);
 	if (!w->rc)
-		w->rc = nodeextra_change(&node, 1, change, &w->marks, &w->err);
+		w->rc = nodeextra_change(&node, 1, change, w, &w->err);
 }
 
 static void say_trouble(struct sn_daemon *d, const struct write *w)
@@ -67,6 +70,14 @@ static int64_t retry_in(uint32_t failures)
 	return ms < RETRY_MAX_MS ? ms : RETRY_MAX_MS;
 }
 
+/* The record no longer says that there were some. */
+static void forget_gone(struct sn_daemon_node *node, const struct sn_marks *marks)
+{
+	node->gone &= ~marks->anew;
+	node->gone_supernode &= !marks->anew_supernode;
+	node->gone_unit &= !marks->anew_unit;
+}
+
 static void write_done(struct sn_work *work)
 {
 	struct write *w = (struct write *)work;
@@ -85,6 +96,8 @@ static void write_done(struct sn_work *work)
 		/* Whoever changes it next may do so before it was seen as written. */
 		d->n_recheck += !d->node[n].recheck;
 		d->node[n].recheck = true;
+		forget_gone(&d->node[n], &w->marks);
+		follow_gone(d, n, &w->gone);
 		write_some(d);
 	} else {
 		engine_mark_dirty(d, n);
@@ -158,6 +171,9 @@ static int find_marks(const struct sn_daemon *d, uint32_t node, struct sn_marks 
 	const struct sn_topo_node *is = &d->topo->node[node];
 
 	memset(marks, 0, sizeof(*marks));
+	marks->anew = d->node[node].gone;
+	marks->anew_supernode = d->node[node].gone_supernode;
+	marks->anew_unit = d->node[node].gone_unit;
 	if (d->topo->supernode[is->supernode].first_node == node)
 		marks->supernode = find_domain(d, SN_HEALTH_SUPERNODE, is->supernode,
 					       &marks->supernode_mark);

@@ -35,11 +35,191 @@ static void nodes_that_topology_conf_has_not(void **state)
 	}
 }
 
+/* ---- who wrote what, in any order ------------------------------------------------------- */
+
+static struct {
+	uint64_t drained[BED_NODES]; /* by root */
+	/* A mark on it was taken away by somebody who may, and it was not sick since. */
+	uint64_t resumed[BED_NODES];
+} model;
+
+static void say_it_is_sick(uint32_t n, uint32_t c)
+{
+	bed_fault(n, c);
+	model.resumed[n] &= ~(UINT64_C(1) << c);
+}
+
+static void root_resumes(uint32_t n, uint32_t c)
+{
+	uint64_t bit = UINT64_C(1) << c;
+
+	if (bed_book(n).unhealthy & bit) {
+		bed_hand(n, SN_CARDKIND_HEALTH, bit, NULL);
+		model.resumed[n] |= bit;
+	}
+	if (bed_book(n).drained & bit)
+		bed_hand(n, SN_CARDKIND_DRAIN, bit, NULL);
+	model.drained[n] &= ~bit;
+}
+
+static void root_drains(uint32_t n, uint32_t c)
+{
+	bed_hand(n, SN_CARDKIND_DRAIN, UINT64_C(1) << c, "root");
+	model.drained[n] |= UINT64_C(1) << c;
+}
+
+/* slurmctld -c, or slurmd --extra */
+static void all_is_lost(uint32_t n, uint32_t c)
+{
+	(void)c;
+	if (bed_random(4))
+		return;
+	bed_set_extra(n, strdup(bed_random(2) ? "" : "{\"rack\":7}"));
+	model.drained[n] = model.resumed[n] = 0;
+}
+
+static void a_poll_begins(uint32_t n, uint32_t c)
+{
+	(void)n, (void)c;
+	follow_poll(bed.d);
+}
+
+static void a_poll_is_asked(uint32_t n, uint32_t c)
+{
+	(void)n, (void)c;
+	bed_run(0);
+}
+
+static void a_poll_is_back(uint32_t n, uint32_t c)
+{
+	(void)n, (void)c;
+	bed_back(0);
+}
+
+static void a_write_begins(uint32_t n, uint32_t c)
+{
+	(void)n, (void)c;
+	write_some(bed.d);
+}
+
+static void a_write_is_done(uint32_t n, uint32_t c)
+{
+	(void)n, (void)c;
+	bed_run(1);
+}
+
+static void a_write_is_back(uint32_t n, uint32_t c)
+{
+	(void)n, (void)c;
+	bed_back(1);
+}
+
+static void slurmctld_goes_or_comes(uint32_t n, uint32_t c)
+{
+	(void)n, (void)c;
+	bed.down = !bed.down;
+}
+
+static void a_new_daemon(uint32_t n, uint32_t c)
+{
+	(void)n, (void)c;
+	if (bed_random(3))
+		return;
+	bed_stop();
+	bed.changed = true;
+	bed_start(bed_topo);
+}
+
+static void (*const happens[])(uint32_t n, uint32_t c) = {
+	say_it_is_sick, root_resumes, root_resumes, root_drains, all_is_lost, a_new_daemon,
+	slurmctld_goes_or_comes,
+	a_poll_begins, a_poll_is_asked, a_poll_is_back,
+	a_poll_begins, a_poll_is_asked, a_poll_is_back,
+	a_write_begins, a_write_is_done, a_write_is_back,
+	a_write_begins, a_write_is_done, a_write_is_back,
+};
+
+static void check_card(uint32_t seed, uint32_t n, uint32_t c)
+{
+	const struct sn_cardbook book = bed_book(n);
+	bool marked = book.unhealthy >> c & 1, resumed = model.resumed[n] >> c & 1;
+
+	if (marked != bed_is_sick(n, c) || (marked && resumed) ||
+	    (book.drained >> c & 1) != (model.drained[n] >> c & 1))
+		fail_msg("seed %u: n%u:%u sick %d drained %d resumed %d, but its record says %s", seed,
+			 n + 1, c, bed_is_sick(n, c), (int)(model.drained[n] >> c & 1), resumed,
+			 bed.extra[n]);
+}
+
+static void check_model(uint32_t seed)
+{
+	for (uint32_t n = 0; n < bed.n; n++)
+		for (uint32_t c = 0; c < BED_CARDS; c++)
+			check_card(seed, n, c);
+	assert_int_equal(bed.d->n_dirty, 0);
+	assert_int_equal(bed.d->n_recheck, 0);
+}
+
+/* Whatever came between what: in the end the records say what the engine thinks,
+ * root's drains stand, and what was resumed is not marked again. */
+static void any_order(void **state)
+{
+	(void)state;
+	for (uint32_t seed = 1; seed <= 1500; seed++) {
+		bed_begin(seed % 2 ? 1 : 4);
+		bed.rng = seed;
+		memset(&model, 0, sizeof(model));
+		bed_start(bed_topo);
+		for (int i = 0; i < 60; i++) {
+			uint32_t what = bed_random(sizeof(happens) / sizeof(*happens));
+
+			bed.ms += bed_random(3);
+			happens[what](bed_random(bed.n), bed_random(BED_CARDS));
+		}
+		bed.down = false;
+		bed_settle();
+		check_model(seed);
+		bed_end();
+	}
+}
+
+/* The example behind it: root takes one mark away while the daemon, which does not
+ * know yet, writes another. */
+static void resumed_between_read_and_write(void **state)
+{
+	(void)state;
+	bed_begin(1);
+	bed_start(bed_topo);
+	bed_fault(0, 3);
+	bed_settle();
+	assert_int_equal(bed_book(0).unhealthy, 8);
+	bed_hand(0, SN_CARDKIND_HEALTH, 8, NULL);
+	bed_fault(0, 1);
+	bed_write();
+	assert_int_equal(bed_book(0).unhealthy, 2);
+	assert_false(bed_is_sick(0, 3));
+	bed_settle();
+	assert_int_equal(bed_book(0).unhealthy, 2);
+	/* Sick anew it is marked anew. */
+	bed_fault(0, 3);
+	bed_settle();
+	assert_int_equal(bed_book(0).unhealthy, 10);
+	bed_end();
+}
+
+static int quiet(void **state)
+{
+	(void)state;
+	return sn_log_open("/dev/null", SN_LOG_ERROR, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_that_topology_conf_has_not),
+		cmocka_unit_test(resumed_between_read_and_write),
+		cmocka_unit_test(any_order),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, quiet, NULL);
 }

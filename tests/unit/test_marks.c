@@ -34,7 +34,7 @@ static char *put(const char *extra, uint64_t cards, const char *why)
 
 	for (int i = 0; i < 64; i++)
 		all[i] = mark(SN_CARDHEALTH_SUSPECT, why);
-	if (sn_marks_write(extra, &m, &text, &err))
+	if (sn_marks_write(extra, &m, &text, NULL, &err))
 		fail_msg("%s", err.text);
 	return text;
 }
@@ -79,6 +79,9 @@ static void marks_come_and_go(void **state)
 static void what_others_do(void **state)
 {
 	struct sn_cardmark drain = { .at = 5, .by = "root", .why = "ECC" };
+	struct sn_cardmark two[2] = { mark(SN_CARDHEALTH_SUSPECT, "slow"), mark(SN_CARDHEALTH_SUSPECT, "hot") };
+	struct sn_marks m = { .card = two };
+	struct sn_marks_gone gone;
 	struct sn_marks_seen seen;
 	struct sn_cardbook book;
 	char *a, *b, *c;
@@ -90,6 +93,17 @@ static void what_others_do(void **state)
 	assert_int_equal(sn_cardbook_set(b, SN_CARDKIND_HEALTH, 8, NULL, &c, NULL), 0);
 	assert_int_equal(sn_marks_read(c, &seen, NULL), 0);
 	assert_true(!seen.cards && seen.own == 8);
+	free(a);
+	/* What he took away is not written again by one who has not seen it yet. */
+	m.cards = 8 | 2;
+	assert_int_equal(sn_marks_write(c, &m, &a, &gone, NULL), 0);
+	assert_int_equal(sn_marks_read(a, &seen, NULL), 0);
+	assert_true(seen.cards == 2 && seen.own == 10 && gone.cards == 8);
+	free(a);
+	m.anew = 8;
+	assert_int_equal(sn_marks_write(c, &m, &a, &gone, NULL), 0);
+	assert_int_equal(sn_marks_read(a, &seen, NULL), 0);
+	assert_true(seen.cards == 10 && seen.own == 10 && !gone.cards);
 	free(a);
 	/* His drain stays whatever we write. */
 	a = put(c, 2, "hot");
@@ -114,22 +128,22 @@ static void domains(void **state)
 	(void)state;
 	m.supernode_mark = mark(SN_CARDHEALTH_NONE, "all slow together");
 	strcpy(m.supernode_mark.by, SN_MARKS_BY);
-	assert_int_equal(sn_marks_write(NULL, &m, &a, NULL), 0);
+	assert_int_equal(sn_marks_write(NULL, &m, &a, NULL, NULL), 0);
 	assert_int_equal(sn_marks_read(a, &seen, NULL), 0);
 	assert_true(seen.supernode && seen.own_supernode && !seen.unit);
 	m.supernode = false;
-	assert_int_equal(sn_marks_write(a, &m, &b, NULL), 0);
+	assert_int_equal(sn_marks_write(a, &m, &b, NULL, NULL), 0);
 	assert_string_equal(b, "");
 	free(b);
 	/* One by hand is none of our business. */
 	assert_int_equal(sn_cardbook_set(NULL, SN_CARDKIND_SUPERNODE, 0, &by_root, &b, NULL), 0);
 	assert_int_equal(sn_marks_read(b, &seen, NULL), 0);
 	assert_false(seen.supernode);
-	assert_int_equal(sn_marks_write(b, &m, &c, NULL), 0);
+	assert_int_equal(sn_marks_write(b, &m, &c, NULL, NULL), 0);
 	assert_string_equal(b, c);
 	free(c);
 	m.supernode = true;
-	assert_int_equal(sn_marks_write(b, &m, &c, NULL), 0);
+	assert_int_equal(sn_marks_write(b, &m, &c, NULL, NULL), 0);
 	assert_int_equal(sn_cardbook_find(c, SN_CARDKIND_SUPERNODE, 0, &is, NULL), 0);
 	assert_string_equal(is.by, "root");
 	free(a);
@@ -147,7 +161,7 @@ static void extra_that_is_none(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		assert_int_equal(sn_marks_write(bad[i], &m, &text, &err), -EINVAL);
+		assert_int_equal(sn_marks_write(bad[i], &m, &text, NULL, &err), -EINVAL);
 		assert_null(text);
 	}
 }
