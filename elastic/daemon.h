@@ -89,6 +89,10 @@ struct sn_daemon_node { /* beside topo->node */
 	 * there were some (elastic/marks.h). */
 	uint64_t gone;
 	bool gone_supernode, gone_unit;
+	/* Cards that are healthy again, and the record may not say so yet: marks from
+	 * before freed_at are none. */
+	uint64_t freed;
+	double freed_at;
 };
 
 struct sn_follower;
@@ -206,6 +210,8 @@ void followers_end(struct sn_daemon *d);
  * and that in text (a health file, may be NULL). */
 int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err *err);
 void engine_done(struct sn_daemon *d);
+/* The text of a health file: *ret (free). */
+int engine_state(const struct sn_daemon *d, char **ret, size_t *ret_len, struct sn_err *err);
 /* Act on what the engine said, and empty the list. True: its state must be saved. */
 bool engine_act(struct sn_daemon *d, struct sn_health_actions *actions, uint32_t uid,
 		uint32_t job);

@@ -95,6 +95,17 @@ static int read_state(struct sn_daemon *d, struct sn_health *health, const char 
 	return rc;
 }
 
+static void add_freed(void *arg, const struct sn_healthfile_freed *freed)
+{
+	struct sn_daemon *d = arg;
+	uint32_t node = sn_topo_find_node(d->topo, freed->node);
+
+	if (node == SN_NONE)
+		return;
+	d->node[node].freed |= freed->cards;
+	d->node[node].freed_at = freed->at;
+}
+
 int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err *err)
 {
 	struct sn_topo *topo = d->conf.topo ? d->conf.topo : d->topo;
@@ -107,7 +118,7 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 	if (text)
 		rc = add_saved(topo, text, len, err);
 	if (!rc && d->health)
-		rc = sn_healthfile_write(d->health, &old, &old_len, err);
+		rc = sn_healthfile_write(d->health, NULL, 0, &old, &old_len, err);
 	/* From here on the old engine's topology may have more nodes than it knows. */
 	if (!rc)
 		rc = add_loose(topo, d->nodes, err);
@@ -147,7 +158,27 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 	d->node = node;
 	d->n_nodes = topo->n_nodes;
 	d->next_dirty = 0;
-	return 0;
+	return text ? sn_healthfile_freed(text, len, SN_HEALTHFILE, add_freed, d, err) : 0;
+}
+
+int engine_state(const struct sn_daemon *d, char **ret, size_t *ret_len, struct sn_err *err)
+{
+	struct sn_healthfile_freed *freed = NULL;
+	uint32_t n = 0;
+	int rc;
+
+	for (uint32_t i = 0; i < d->n_nodes; i++)
+		n += d->node[i].freed != 0;
+	if (n && !(freed = calloc(n, sizeof(*freed))))
+		return sn_err_set(err, -ENOMEM, "no memory");
+	n = 0;
+	for (uint32_t i = 0; i < d->n_nodes; i++)
+		if (d->node[i].freed)
+			freed[n++] = (struct sn_healthfile_freed){ d->topo->node[i].name,
+				d->node[i].freed, d->node[i].freed_at };
+	rc = sn_healthfile_write(d->health, freed, n, ret, ret_len, err);
+	free(freed);
+	return rc;
 }
 
 void engine_done(struct sn_daemon *d)
@@ -218,6 +249,11 @@ static void act(struct sn_daemon *d, const struct sn_health_action *a, uint32_t 
 		/* Suspect once more: the probe that was wanted is so still. */
 		if (a->kind != SN_HEALTH_MASK)
 			d->node[node].probe &= ~bit;
+		d->node[node].freed &= ~bit;
+		if (a->kind == SN_HEALTH_UNMASK) {
+			d->node[node].freed |= bit;
+			d->node[node].freed_at = a->at;
+		}
 		engine_mark_dirty(d, node);
 	}
 }

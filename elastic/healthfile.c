@@ -83,8 +83,34 @@ static int add(void *arg, const struct sn_health_saved *s)
 	return json_object_array_add(list, o) ? -ENOMEM : 0;
 }
 
-int sn_healthfile_write(const struct sn_health *health, char **ret, size_t *ret_len,
-			struct sn_err *err)
+static int add_freed(struct json_object *root, const struct sn_healthfile_freed *freed,
+		     uint32_t n)
+{
+	struct json_object *list = json_object_new_array(), *o, *cards;
+
+	json_object_object_add(root, "freed", list);
+	for (uint32_t i = 0; i < n; i++) {
+		o = json_object_new_object();
+		cards = json_object_new_array();
+		if (!list || !o || !cards) {
+			json_object_put(o);
+			json_object_put(cards);
+			return -ENOMEM;
+		}
+		json_object_object_add(o, "name", json_object_new_string(freed[i].node));
+		for (int c = 0; c < 64; c++)
+			if (freed[i].cards >> c & 1)
+				json_object_array_add(cards, json_object_new_int(c));
+		json_object_object_add(o, "cards", cards);
+		add_time(o, "at", freed[i].at);
+		json_object_array_add(list, o);
+	}
+	return 0;
+}
+
+int sn_healthfile_write(const struct sn_health *health,
+			const struct sn_healthfile_freed *freed, uint32_t n_freed,
+			char **ret, size_t *ret_len, struct sn_err *err)
 {
 	struct json_object *o = json_object_new_object();
 	const char *text = NULL;
@@ -97,6 +123,8 @@ int sn_healthfile_write(const struct sn_health *health, char **ret, size_t *ret_
 		json_object_object_add(o, "domains", json_object_new_array());
 		json_object_object_add(o, "past", json_object_new_array());
 		rc = sn_health_export(health, add, o);
+		if (!rc && n_freed)
+			rc = add_freed(o, freed, n_freed);
 	}
 	if (!rc)
 		text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
@@ -179,27 +207,72 @@ static int parse(const char *text, size_t len, const char *file, struct json_obj
 	return sn_err_set(err, -EINVAL, "%s: not in format %d", file, FORMAT);
 }
 
+static int add_names(struct json_object *o, const char *key, struct sn_topo *topo,
+		     struct sn_err *err)
+{
+	struct json_object *list = NULL;
+	int rc = 0;
+
+	if (!json_object_object_get_ex(o, key, &list) || !json_object_is_type(list, json_type_array))
+		return 0;
+	for (size_t i = 0; i < json_object_array_length(list) && !rc; i++) {
+		struct json_object *card = json_object_array_get_idx(list, i);
+		const char *name = json_object_is_type(card, json_type_object) ?
+			string_of(card, "name") : "";
+
+		if (*name && sn_topo_find_node(topo, name) == SN_NONE)
+			rc = sn_topo_add_loose(topo, name, err);
+		if (rc == -EEXIST || rc == -EINVAL)
+			rc = 0;
+	}
+	return rc;
+}
+
 int sn_healthfile_names(const char *text, size_t len, const char *file,
 			struct sn_topo *topo, struct sn_err *err)
 {
-	struct json_object *o, *list = NULL;
+	struct json_object *o;
 	int rc = parse(text, len, file, &o, err);
 
 	if (rc)
 		return rc;
-	if (json_object_object_get_ex(o, "cards", &list) && json_object_is_type(list, json_type_array))
-		for (size_t i = 0; i < json_object_array_length(list) && !rc; i++) {
-			struct json_object *card = json_object_array_get_idx(list, i);
-			const char *name = json_object_is_type(card, json_type_object) ?
-				string_of(card, "name") : "";
-
-			if (*name && sn_topo_find_node(topo, name) == SN_NONE)
-				rc = sn_topo_add_loose(topo, name, err);
-			if (rc == -EEXIST || rc == -EINVAL)
-				rc = 0;
-		}
+	rc = add_names(o, "cards", topo, err);
+	if (!rc)
+		rc = add_names(o, "freed", topo, err);
 	json_object_put(o);
 	return rc;
+}
+
+int sn_healthfile_freed(const char *text, size_t len, const char *file,
+			void (*fn)(void *arg, const struct sn_healthfile_freed *freed),
+			void *arg, struct sn_err *err)
+{
+	struct json_object *o, *list = NULL, *cards;
+	int rc = parse(text, len, file, &o, err);
+
+	if (rc)
+		return rc;
+	if (!json_object_object_get_ex(o, "freed", &list) || !json_object_is_type(list, json_type_array))
+		list = NULL;
+	for (size_t i = 0; list && i < json_object_array_length(list); i++) {
+		struct json_object *one = json_object_array_get_idx(list, i);
+		struct sn_healthfile_freed freed = { 0 };
+
+		if (!json_object_is_type(one, json_type_object) ||
+		    !json_object_object_get_ex(one, "cards", &cards) ||
+		    !json_object_is_type(cards, json_type_array))
+			continue;
+		freed.node = string_of(one, "name");
+		freed.at = number_of(one, "at");
+		for (size_t k = 0; k < json_object_array_length(cards); k++) {
+			int64_t c = json_object_get_int64(json_object_array_get_idx(cards, k));
+
+			freed.cards |= c >= 0 && c < 64 ? UINT64_C(1) << c : 0;
+		}
+		fn(arg, &freed);
+	}
+	json_object_put(o);
+	return 0;
 }
 
 int sn_healthfile_read(const char *text, size_t len, const char *file,

@@ -101,7 +101,7 @@ static void start_save(struct sn_daemon *d)
 	if (d->saving || d->stopping || d->duty != SN_DUTY_IN_CHARGE)
 		return;
 	s = calloc(1, sizeof(*s));
-	if (!s || sn_healthfile_write(d->health, &s->text, &s->len, NULL)) {
+	if (!s || engine_state(d, &s->text, &s->len, NULL)) {
 		sn_log_limited(SN_LOG_ERROR, "the health state could not be saved: no memory");
 		free(s);
 		return;
@@ -281,7 +281,7 @@ void keep_end(struct sn_daemon *d)
 		char *text = NULL;
 		size_t len;
 
-		if (sn_healthfile_write(d->health, &text, &len, &err) ||
+		if (engine_state(d, &text, &len, &err) ||
 		    sn_write_file(d->lead.dir, SN_HEALTHFILE, text, len, &err))
 			sn_log_error("the health state could not be saved: %s", err.text);
 		free(text);

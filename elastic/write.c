@@ -28,6 +28,7 @@ struct write {
 	char node[SN_ELASTIC_HOST_MAX];
 	struct sn_marks marks;
 	struct sn_marks_gone gone;
+	uint64_t freed; /* of d->node */
 	int rc;
 	struct sn_err err;
 };
@@ -97,6 +98,7 @@ static void write_done(struct sn_work *work)
 		d->n_recheck += !d->node[n].recheck;
 		d->node[n].recheck = true;
 		forget_gone(&d->node[n], &w->marks);
+		d->node[n].freed &= ~w->freed;
 		follow_gone(d, n, &w->gone);
 		write_some(d);
 	} else {
@@ -226,6 +228,7 @@ void write_some(struct sn_daemon *d)
 		snprintf(w->node, sizeof(w->node), "%s", d->topo->node[n].name);
 		w->work = (struct sn_work){ write_run, write_done, NULL };
 		w->d = d;
+		w->freed = d->node[n].freed;
 		w->lead = d->lead;
 		w->rc = -ECANCELED;
 		d->writing = true;

@@ -91,7 +91,7 @@ uint64_t keep_state(struct sn_daemon *d)
 {
 	free(bed.saved);
 	bed.saved = NULL;
-	if (sn_healthfile_write(d->health, &bed.saved, &bed.saved_len, NULL))
+	if (engine_state(d, &bed.saved, &bed.saved_len, NULL))
 		abort();
 	return ++d->state_wanted;
 }

@@ -62,6 +62,18 @@ static void root_resumes(uint32_t n, uint32_t c)
 	model.drained[n] &= ~bit;
 }
 
+/* Through the daemon: it is answered when the state is on disk. */
+static void an_operator_releases(uint32_t n, uint32_t c)
+{
+	struct sn_health_actions actions = { 0 };
+
+	if (sn_health_release(bed.d->health, n, c, "me", sn_daemon_now(), &actions, NULL))
+		abort();
+	engine_act(bed.d, &actions, SN_NONE, 0);
+	keep_state(bed.d);
+	model.resumed[n] |= UINT64_C(1) << c;
+}
+
 static void root_drains(uint32_t n, uint32_t c)
 {
 	bed_hand(n, SN_CARDKIND_DRAIN, UINT64_C(1) << c, "root");
@@ -131,7 +143,7 @@ static void a_new_daemon(uint32_t n, uint32_t c)
 }
 
 static void (*const happens[])(uint32_t n, uint32_t c) = {
-	say_it_is_sick, root_resumes, root_resumes, root_drains, all_is_lost, a_new_daemon,
+	say_it_is_sick, say_it_is_sick, root_resumes, an_operator_releases, root_drains, all_is_lost, a_new_daemon,
 	slurmctld_goes_or_comes,
 	a_poll_begins, a_poll_is_asked, a_poll_is_back,
 	a_poll_begins, a_poll_is_asked, a_poll_is_back,
@@ -207,6 +219,37 @@ static void resumed_between_read_and_write(void **state)
 	bed_end();
 }
 
+/* A release that was answered outlives a daemon that ends before it is written. */
+static void released_and_not_written(void **state)
+{
+	(void)state;
+	bed_begin(2);
+	bed_start(bed_topo);
+	bed_fault(1, 3);
+	bed_settle();
+	assert_int_equal(bed_book(1).unhealthy, 8);
+	an_operator_releases(1, 3);
+	bed_stop();
+	bed.changed = true;
+	bed_start(bed_topo);
+	assert_int_equal(bed_book(1).unhealthy, 8);
+	bed_settle();
+	assert_int_equal(bed_book(1).unhealthy, 0);
+	assert_false(bed_is_sick(1, 3));
+	/* A mark that is younger is one. */
+	bed.ms += 5000;
+	bed_fault(1, 3);
+	bed_settle();
+	bed_stop();
+	free(bed.saved);
+	bed.saved = NULL;
+	bed.changed = true;
+	bed_start(bed_topo);
+	bed_settle();
+	assert_true(bed_is_sick(1, 3));
+	bed_end();
+}
+
 static int quiet(void **state)
 {
 	(void)state;
@@ -218,6 +261,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_that_topology_conf_has_not),
 		cmocka_unit_test(resumed_between_read_and_write),
+		cmocka_unit_test(released_and_not_written),
 		cmocka_unit_test(any_order),
 	};
 

@@ -59,7 +59,7 @@ static char *text_of(const struct sn_health *h)
 	char *text;
 	size_t len;
 
-	assert_int_equal(sn_healthfile_write(h, &text, &len, NULL), 0);
+	assert_int_equal(sn_healthfile_write(h, NULL, 0, &text, &len, NULL), 0);
 	assert_int_equal(strlen(text), len);
 	return text;
 }
