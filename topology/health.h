@@ -24,7 +24,8 @@
  * whose samples are in order HealthRecover times in a row goes back by itself
  * (its node may never be idle enough to be probed). A hint (a report of a job's
  * owner) masks nothing: it asks for a probe, and only if that fails, or if
- * another reporter hints at the same card, is the card marked. Hints are judged
+ * another reporter hints at the same card, is the card marked; by hints no more
+ * than SUSPECT, whatever the fault's level. Hints are judged
  * among themselves: they change nothing of how believed samples are judged.
  *
  * What is an anomaly: healthstat.h and docs/health.md. In short: a card is held

@@ -207,7 +207,7 @@ static bool only_a_hint(struct sn_health *h, struct sn_mark *m,
 		sn_elapsed(m->hint_at, now) < h->conf.escalate_time;
 	char why[SN_HEALTH_WHY_SIZE];
 
-	if (m->state != SN_HEALTH_HEALTHY)
+	if (m->state != SN_HEALTH_HEALTHY || !a->effect->suspect)
 		return true;
 	if (before && m->hint_by != a->by)
 		return false;
@@ -220,6 +220,36 @@ static bool only_a_hint(struct sn_health *h, struct sn_mark *m,
 	snprintf(m->why, sizeof(m->why), "%s", why);
 	put(actions, m, SN_HEALTH_PROBE, now, why);
 	return true;
+}
+
+static void suspect(struct sn_health *h, struct sn_mark *m,
+		    const struct sn_anomaly *a, double now,
+		    struct sn_health_actions *actions)
+{
+	enter(m, SN_HEALTH_SUSPECT, now, a->why);
+	put(actions, m, SN_HEALTH_MASK, now, NULL);
+	ask(h, m, now, actions);
+}
+
+static void begin(struct sn_mark *m, const struct sn_anomaly *a)
+{
+	m->metric = a->metric;
+	m->job = a->job;
+	m->good = m->tries = 0;
+	m->dirty = m->probe_at >= 0;
+}
+
+/* Two accounts are cheap: whatever they say, no more than a probe comes of it, which
+ * then judges. Nor does it count for escalation, move work or reset the card. */
+static void confirmed_hint(struct sn_health *h, struct sn_mark *m,
+			   const struct sn_anomaly *a, double now,
+			   struct sn_health_actions *actions)
+{
+	h->stats.marks++;
+	m->leave = false;
+	m->reset = SN_RESET_NONE;
+	begin(m, a);
+	suspect(h, m, a, now, actions);
 }
 
 static bool worse(const struct sn_mark *m, const struct sn_anomaly *a)
@@ -263,8 +293,11 @@ int sn_anomaly(struct sn_health *h, uint32_t node, uint32_t card,
 
 	if (rc)
 		return rc;
-	if (a->hint && !h->conf.trust_jobs && only_a_hint(h, m, a, now, actions))
+	if (a->hint && !h->conf.trust_jobs) {
+		if (!only_a_hint(h, m, a, now, actions))
+			confirmed_hint(h, m, a, now, actions);
 		return 0;
+	}
 	if (m->state != SN_HEALTH_HEALTHY) {
 		again(h, m, a, now, actions);
 		return 0;
@@ -278,10 +311,7 @@ int sn_anomaly(struct sn_health *h, uint32_t node, uint32_t card,
 	h->stats.marks += a->effect->suspect;
 	m->leave = a->effect->leave;
 	m->reset = a->effect->reset;
-	m->metric = a->metric;
-	m->job = a->job;
-	m->good = m->tries = 0;
-	m->dirty = m->probe_at >= 0;
+	begin(m, a);
 	if (a->effect->manual) {
 		to_manual(m, now, a->why, actions);
 	} else if (h->conf.escalate && n >= h->conf.escalate) {
@@ -291,9 +321,7 @@ int sn_anomaly(struct sn_health *h, uint32_t node, uint32_t card,
 	} else if (a->effect->isolate) {
 		quarantine(h, m, now, a->why, actions);
 	} else if (a->effect->suspect) {
-		enter(m, SN_HEALTH_SUSPECT, now, a->why);
-		put(actions, m, SN_HEALTH_MASK, now, NULL);
-		ask(h, m, now, actions);
+		suspect(h, m, a, now, actions);
 	} else {
 		put(actions, m, SN_HEALTH_NOTE, now, a->why);
 	}

@@ -206,6 +206,62 @@ static void hints_do_not_hold_a_unit(void **state)
 	bed_done(&b);
 }
 
+/* Two accounts of one user are two reporters. What they can have is a probe and a
+ * card that is suspect meanwhile. */
+static void two_hints_make_a_suspect_at_most(void **state)
+{
+	static const char codes_text[] =
+		"worst ManuallySeparateNPU\nbad SeparateNPU\nhung RestartNPU\nfine NotHandleFault\n";
+	static const char *const code[] = { "worst", "bad", "hung", "ecc-fatal", "link-down" };
+	struct sn_health_card_info info;
+	struct sn_health_codes codes;
+	struct bed b;
+
+	(void)state;
+	assert_int_equal(sn_health_codes_parse(codes_text, strlen(codes_text), "codes", &codes, NULL), 0);
+	bed_make(&b, bed_topo, "HealthEscalate=2 HealthUnknownCode=ManuallySeparateNPU");
+	sn_health_reload(b.h, &b.conf, &codes);
+	for (uint32_t card = 0; card < sizeof(code) / sizeof(*code); card++)
+		for (uint32_t round = 0; round < 4; round++) {
+			bed_clear(&b);
+			for (uint32_t k = 0; k < 8; k++) {
+				struct sn_health_fault f = {
+					.card = card, .code = code[card], .job = 1,
+					.by = 1000 + k % 4, .hint = true,
+				};
+
+				assert_int_equal(sn_health_fault(b.h, &f, b.now, &b.actions, NULL), 0);
+			}
+			sn_health_card(b.h, 0, card, &info);
+			assert_int_equal(info.state, SN_HEALTH_SUSPECT);
+			assert_int_equal(info.n_times, 0);
+			assert_int_equal(bed_count(&b, SN_HEALTH_MASK), 1);
+			for (size_t i = 0; i < b.actions.n; i++) {
+				assert_true(b.actions.action[i].kind == SN_HEALTH_MASK ||
+					    b.actions.action[i].kind == SN_HEALTH_PROBE);
+				assert_false(b.actions.action[i].leave);
+				assert_int_equal(b.actions.action[i].reset, SN_RESET_NONE);
+			}
+			sn_health_probe_started(b.h, 0, card, b.now, &b.actions, NULL);
+			sn_health_probe_done(b.h, 0, card, true, NULL, b.now, &b.actions, NULL);
+			assert_int_equal(bed_state(&b, 0, card), SN_HEALTH_HEALTHY);
+		}
+	/* a code that is no reason to suspect a card is none to probe it */
+	bed_clear(&b);
+	for (uint32_t k = 0; k < 4; k++) {
+		struct sn_health_fault f = { .node = 1, .code = "fine", .by = k, .hint = true };
+
+		sn_health_fault(b.h, &f, b.now, &b.actions, NULL);
+	}
+	assert_int_equal(bed_state(&b, 1, 0), SN_HEALTH_HEALTHY);
+	assert_int_equal(b.actions.n, 0);
+	/* and one who is believed is */
+	bed_fault(&b, 0, 0, "bad");
+	assert_int_equal(bed_state(&b, 0, 0), SN_HEALTH_QUARANTINED);
+	bed_done(&b);
+	sn_health_codes_done(&codes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -216,6 +272,7 @@ int main(void)
 		cmocka_unit_test(hints_take_no_places),
 		cmocka_unit_test(hints_restore_nothing),
 		cmocka_unit_test(hints_do_not_hold_a_unit),
+		cmocka_unit_test(two_hints_make_a_suspect_at_most),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
