@@ -189,7 +189,7 @@ void op_health_report(struct sn_daemon *d, struct sn_request *r)
 struct show {
 	struct sn_daemon *d;
 	struct json_object *cards, *domains;
-	struct sn_names names; /* none: all that are not healthy */
+	bool *node; /* those that are asked for; NULL: all that are not healthy */
 };
 
 static void add_time(struct json_object *o, const char *key, double t)
@@ -228,7 +228,7 @@ static int add_saved(void *arg, const struct sn_health_saved *saved)
 	struct json_object *o;
 	uint32_t node;
 
-	if (saved->what == SN_HEALTH_SAVED_CARD && !s->names.n) {
+	if (saved->what == SN_HEALTH_SAVED_CARD && !s->node) {
 		node = sn_topo_find_node(s->d->topo, saved->name);
 		if (node != SN_NONE && saved->info.state != SN_HEALTH_HEALTHY)
 			add_card(s, node, saved->card, &saved->info);
@@ -248,7 +248,7 @@ static void add_asked(struct show *s)
 {
 	struct sn_health_card_info info;
 
-	for (uint32_t n = 0; n < s->d->topo->n_nodes && !s->names.n; n++)
+	for (uint32_t n = 0; n < s->d->topo->n_nodes && !s->node; n++)
 		for (uint32_t c = 0; s->d->node[n].probe && c < 64; c++) {
 			sn_health_card(s->d->health, n, c, &info);
 			if (s->d->node[n].probe >> c & 1 && info.state == SN_HEALTH_HEALTHY)
@@ -260,11 +260,11 @@ static void add_nodes(struct show *s)
 {
 	struct sn_health_card_info info;
 
-	for (size_t i = 0; i < s->names.n; i++) {
-		uint32_t node = sn_topo_find_node(s->d->topo, s->names.name[i]);
-		const struct sn_view_node *is = sn_view_node(s->d->nodes, s->names.name[i]);
+	for (uint32_t node = 0; s->node && node < s->d->topo->n_nodes; node++) {
+		const struct sn_view_node *is = s->node[node] ?
+			sn_view_node(s->d->nodes, s->d->topo->node[node].name) : NULL;
 
-		for (uint32_t c = 0; node != SN_NONE && c < 64; c++) {
+		for (uint32_t c = 0; s->node[node] && c < 64; c++) {
 			sn_health_card(s->d->health, node, c, &info);
 			if ((is && is->cards >> c & 1) || info.state != SN_HEALTH_HEALTHY)
 				add_card(s, node, c, &info);
@@ -272,9 +272,36 @@ static void add_nodes(struct show *s)
 	}
 }
 
+/* Anybody may ask, so a list costs no more than the cluster has nodes, whatever it
+ * says and how often. */
+static int find_nodes(const struct sn_topo *topo, const char *list, bool **ret,
+		      struct sn_err *err)
+{
+	struct sn_names names = { 0 };
+	bool *node = calloc((size_t)topo->n_nodes + 1, sizeof(*node));
+	int rc = node ? 0 : sn_err_set(err, -ENOMEM, "no memory");
+
+	if (!rc)
+		rc = sn_hostlist_expand_max(list, topo->n_nodes, &names, err);
+	for (size_t i = 0; i < names.n && !rc; i++) {
+		uint32_t n = sn_topo_find_node(topo, names.name[i]);
+
+		if (n == SN_NONE)
+			rc = sn_err_set(err, -ENOENT, "there is no node %s", names.name[i]);
+		else
+			node[n] = true;
+	}
+	sn_names_done(&names);
+	if (rc)
+		free(node);
+	else
+		*ret = node;
+	return rc;
+}
+
 void op_health_show(struct sn_daemon *d, struct sn_request *r)
 {
-	struct show s = { d, json_object_new_array(), json_object_new_array(), { NULL, 0, 0 } };
+	struct show s = { d, json_object_new_array(), json_object_new_array(), NULL };
 	struct json_object *o = request_ok();
 	struct sn_health_stats stats;
 	char nodes[4096];
@@ -282,17 +309,14 @@ void op_health_show(struct sn_daemon *d, struct sn_request *r)
 	int rc = sn_request_string(r->json, "nodes", true, nodes, sizeof(nodes), &err);
 
 	if (!rc && *nodes)
-		rc = sn_hostlist_expand(nodes, &s.names, &err);
-	for (size_t i = 0; i < s.names.n && !rc; i++)
-		if (sn_topo_find_node(d->topo, s.names.name[i]) == SN_NONE)
-			rc = sn_err_set(&err, -ENOENT, "there is no node %s", s.names.name[i]);
+		rc = find_nodes(d->topo, nodes, &s.node, &err);
 	if (!rc) {
 		sn_health_export(d->health, add_saved, &s);
 		add_asked(&s);
 		add_nodes(&s);
 		sn_health_stats(d->health, &stats);
 	}
-	sn_names_done(&s.names);
+	free(s.node);
 	json_object_object_add(o, "cards", s.cards);
 	json_object_object_add(o, "domains", s.domains);
 	if (rc) {

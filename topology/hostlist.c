@@ -299,8 +299,8 @@ static const char *skip_blanks(const char *c)
 	return c;
 }
 
-int sn_hostlist_expand(const char *text, struct sn_names *ret,
-		       struct sn_err *err)
+int sn_hostlist_expand_max(const char *text, size_t max, struct sn_names *ret,
+			   struct sn_err *err)
 {
 	char buf[NAME_MAX_LEN + 1];
 	struct element e = { .range = NULL };
@@ -312,9 +312,9 @@ int sn_hostlist_expand(const char *text, struct sn_names *ret,
 		rc = read_element(&e, &c, err);
 		if (rc)
 			break;
-		if (e.count > SN_HOSTLIST_MAX - (ret->n - before)) {
-			rc = sn_err_set(err, -E2BIG, "more than %u names; a list holds at most that many",
-					SN_HOSTLIST_MAX);
+		if (e.count > max - (ret->n - before)) {
+			rc = sn_err_set(err, -E2BIG, "more than %zu names; a list holds at most that many",
+					max);
 			break;
 		}
 		rc = emit(&e, 0, buf, 0, ret);
@@ -335,6 +335,12 @@ int sn_hostlist_expand(const char *text, struct sn_names *ret,
 	if (rc)
 		names_cut(ret, before);
 	return rc;
+}
+
+int sn_hostlist_expand(const char *text, struct sn_names *ret,
+		       struct sn_err *err)
+{
+	return sn_hostlist_expand_max(text, SN_HOSTLIST_MAX, ret, err);
 }
 
 /* A name cut into what comes before its trailing number, and that. */

@@ -26,6 +26,9 @@ struct sn_names {
 /* Append the names of text to ret. On error ret is as it was before. */
 int sn_hostlist_expand(const char *text, struct sn_names *ret,
 		       struct sn_err *err);
+/* At most max names, at most SN_HOSTLIST_MAX: counted before there is any. -E2BIG. */
+int sn_hostlist_expand_max(const char *text, size_t max, struct sn_names *ret,
+			   struct sn_err *err);
 /* The shortest notation that keeps the order: runs of names that count up by
  * one with the same prefix and width become ranges. Owned by the caller (free);
  * NULL without memory. n = 0 gives "". */

@@ -32,6 +32,7 @@ static struct {
 	int64_t ms; /* the clock */
 	struct sn_work *todo[2], *done[2]; /* reading, writing */
 	uint64_t rng;
+	struct json_object *answer; /* the last */
 } bed;
 
 #define BED_READ ((struct sn_pool *)&bed.todo[0])
@@ -108,7 +109,43 @@ void request_run(struct sn_daemon *d, struct sn_request *r)
 
 void request_free(struct sn_request *r)
 {
+	json_object_put(r->json);
 	free(r);
+}
+
+struct json_object *request_ok(void)
+{
+	return json_object_new_object();
+}
+
+void request_answer(struct sn_daemon *d, struct sn_request *r, struct json_object *answer)
+{
+	(void)d;
+	json_object_put(bed.answer);
+	bed.answer = answer;
+	request_free(r);
+}
+
+void request_fail(struct sn_daemon *d, struct sn_request *r, const char *code,
+		  const char *fmt, ...)
+{
+	struct json_object *o = json_object_new_object();
+	char text[SN_ERR_SIZE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	json_object_object_add(o, "code", json_object_new_string(code));
+	json_object_object_add(o, "error", json_object_new_string(text));
+	request_answer(d, r, o);
+}
+
+void keep_answer(struct sn_daemon *d, struct sn_request *r, struct json_object *answer,
+		 uint64_t number)
+{
+	(void)number;
+	request_answer(d, r, answer);
 }
 
 void sn_daemon_stop(struct sn_daemon *d, int exit_code)
@@ -307,6 +344,7 @@ static inline void bed_end(void)
 	for (uint32_t i = 0; i < bed.n; i++)
 		free(bed.extra[i]);
 	free(bed.saved);
+	json_object_put(bed.answer);
 }
 
 static inline uint32_t bed_random(uint32_t below)
@@ -344,6 +382,18 @@ static inline struct sn_cardbook bed_book(uint32_t node)
 	if (sn_cardbook_read(bed.extra[node], &book, NULL))
 		abort();
 	return book;
+}
+
+/* By root here; the answer is bed.answer's until the next. */
+static inline struct json_object *
+bed_ask(void (*op)(struct sn_daemon *d, struct sn_request *r), const char *request)
+{
+	struct sn_request *r = calloc(1, sizeof(*r));
+
+	r->json = json_tokener_parse(request);
+	r->who.at_controller = true;
+	op(bed.d, r);
+	return bed.answer;
 }
 
 /* By hand, in the record: a mark, or (by NULL) without. */

@@ -65,12 +65,10 @@ static void root_resumes(uint32_t n, uint32_t c)
 /* Through the daemon: it is answered when the state is on disk. */
 static void an_operator_releases(uint32_t n, uint32_t c)
 {
-	struct sn_health_actions actions = { 0 };
+	char request[80];
 
-	if (sn_health_release(bed.d->health, n, c, "me", sn_daemon_now(), &actions, NULL))
-		abort();
-	engine_act(bed.d, &actions, SN_NONE, 0);
-	keep_state(bed.d);
+	snprintf(request, sizeof(request), "{\"node\": \"%s\", \"cards\": [%u]}", bed.name[n], c);
+	bed_ask(op_health_release, request);
 	model.resumed[n] |= UINT64_C(1) << c;
 }
 
@@ -250,6 +248,40 @@ static void released_and_not_written(void **state)
 	bed_end();
 }
 
+static size_t cards_shown(const char *nodes)
+{
+	char request[4200];
+
+	snprintf(request, sizeof(request), "{\"nodes\": \"%s\"}", nodes);
+	return json_object_array_length(json_object_object_get(bed_ask(op_health_show, request), "cards"));
+}
+
+/* What is asked for twice is shown once, and more than there is cannot be asked for. */
+static void health_show_costs_no_more_than_the_cluster(void **state)
+{
+	struct json_object *cards;
+	char many[4096] = "n1";
+
+	(void)state;
+	bed_begin(BED_NODES);
+	bed_start(bed_topo);
+	bed_fault(1, 3);
+	bed_settle();
+	assert_int_equal(cards_shown(""), 1);
+	assert_int_equal(cards_shown("n2"), BED_CARDS);
+	assert_int_equal(cards_shown("n[1-8]"), BED_NODES * BED_CARDS);
+	assert_int_equal(cards_shown("n2,n2,n[1-2],n2"), 2 * BED_CARDS);
+	while (strlen(many) < 4000)
+		strcat(many, ",n1");
+	assert_null(json_object_object_get(bed_ask(op_health_show, "{\"nodes\": \"n[1-4000000]\"}"), "cards"));
+	cards = json_object_new_object();
+	json_object_object_add(cards, "nodes", json_object_new_string(many));
+	assert_null(json_object_object_get(bed_ask(op_health_show, json_object_to_json_string(cards)), "cards"));
+	assert_string_equal(json_object_get_string(json_object_object_get(bed.answer, "code")), "invalid");
+	json_object_put(cards);
+	bed_end();
+}
+
 static int quiet(void **state)
 {
 	(void)state;
@@ -261,6 +293,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nodes_that_topology_conf_has_not),
 		cmocka_unit_test(resumed_between_read_and_write),
+		cmocka_unit_test(health_show_costs_no_more_than_the_cluster),
 		cmocka_unit_test(released_and_not_written),
 		cmocka_unit_test(any_order),
 	};
