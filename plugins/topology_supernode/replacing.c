@@ -155,7 +155,7 @@ static int count(const job_record_t *job_ptr, const job_record_t *self,
 	return rc;
 }
 
-static job_record_t *find_job(uint32_t job_id)
+static job_record_t *find_running_job(uint32_t job_id)
 {
 	return &find_job_record && &job_list && job_list ?
 		find_job_record(job_id) : NULL;
@@ -164,7 +164,7 @@ static job_record_t *find_job(uint32_t job_id)
 int replacing_find(uint32_t job_id, const job_record_t *self,
 		   struct replacing *ret, struct sn_err *err)
 {
-	const job_record_t *job_ptr = find_job(job_id);
+	const job_record_t *job_ptr = find_running_job(job_id);
 	struct sn_jobspec spec;
 	uint64_t missing = 0;
 	int rc;
@@ -224,7 +224,7 @@ static void say_where(const struct replacing *r, char *buf, size_t size)
 int replacing_check(uint32_t job_id, uint32_t owner, bool privileged,
 		    uint32_t min_nodes, struct sn_err *err)
 {
-	const job_record_t *job_ptr = find_job(job_id);
+	const job_record_t *job_ptr = find_running_job(job_id);
 	struct replacing r;
 	char where[160];
 	int rc;

@@ -285,14 +285,14 @@ requeue() # JOB
 }
 
 # slurmctld writes its state some seconds late, and kill -9 loses what is not
-# written; so have it written what it knows now. The running job's comment does.
+# written; so have it written what it knows now. The running job's comment tells:
+# it may be written at once, or with what comes after.
 state_saved() # JOB
 {
-	local mark=$WORK/mark
+	local word=saved-$RANDOM-$RANDOM-$RANDOM
 
-	scontrol update "JobId=$1" "Comment=$RANDOM" || return 1
-	: >"$mark"
-	until_true 30 test "$CL_DIR/state/job_state" -nt "$mark"
+	scontrol update "JobId=$1" "Comment=$word" || return 1
+	until_true 30 grep -qaF "$word" "$CL_DIR/state/job_state"
 }
 
 # Until the step of a held job has printed all its ranks.
