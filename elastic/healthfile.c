@@ -52,8 +52,13 @@ static void add_card(struct json_object *o, const struct sn_health_saved *s)
 	}
 	json_object_object_add(o, "times", times);
 	add_int(o, "probes", s->info.probes);
-	if (s->info.hinted)
-		json_object_object_add(o, "hinted", json_object_new_boolean(1));
+	if (s->info.hinted) {
+		struct json_object *hinted = json_object_new_object();
+
+		add_int(hinted, "by", s->info.hint_by);
+		add_time(hinted, "at", s->info.hint_at);
+		json_object_object_add(o, "hinted", hinted);
+	}
 }
 
 static int add(void *arg, const struct sn_health_saved *s)
@@ -179,7 +184,11 @@ static int take(struct json_object *o, int what, struct sn_health *health, doubl
 	s.info.since = number_of(o, "since");
 	snprintf(s.info.why, sizeof(s.info.why), "%s", string_of(o, "why"));
 	s.info.probes = uint_of(o, "probes");
-	s.info.hinted = json_object_get_boolean(json_object_object_get(o, "hinted"));
+	if (json_object_object_get_ex(o, "hinted", &v) && json_object_is_type(v, json_type_object)) {
+		s.info.hinted = true;
+		s.info.hint_by = uint_of(v, "by");
+		s.info.hint_at = number_of(v, "at");
+	}
 	if (what == SN_HEALTH_SAVED_CARD) {
 		state = sn_health_state_find(string_of(o, "state"));
 		if (state < 0)

@@ -186,7 +186,9 @@ struct sn_health_card_info {
 	uint32_t n_times; /* marks that count for escalation */
 	double time[SN_HEALTH_TIMES_MAX]; /* the latest first */
 	uint32_t probes; /* without an answer so far */
-	bool hinted;
+	bool hinted; /* by one reporter so far */
+	uint32_t hint_by;
+	double hint_at;
 };
 /* A card that nothing is known of is healthy. */
 void sn_health_card(const struct sn_health *h, uint32_t node, uint32_t card,
@@ -226,7 +228,7 @@ int sn_health_export(const struct sn_health *h,
  * One of them back, also out of the marks in the nodes' records. No actions; an
  * own newer state stands. A name that the topology does not have: -ENOENT, to be
  * passed over. A PROBING card comes back as SUSPECT, and is asked for again at
- * the next tick. -EINVAL what cannot be, such as a state out of range.
+ * the next tick, as is a probe that a hint has asked for. -EINVAL what cannot be, such as a state out of range.
  */
 int sn_health_import(struct sn_health *h, const struct sn_health_saved *saved,
 		     double now, struct sn_err *err);

@@ -509,7 +509,7 @@ double sn_card_next(const struct sn_health *h, const struct sn_mark *m)
 {
 	if (m->probe_at >= 0)
 		return m->probe_at + h->conf.probe_timeout;
-	if (m->ask_at >= 0 && m->state != SN_HEALTH_HEALTHY)
+	if (m->ask_at >= 0 && (m->state != SN_HEALTH_HEALTHY || m->hinted))
 		return m->ask_at;
 	return 1e300;
 }
@@ -549,7 +549,12 @@ void sn_card_due(struct sn_health *h, struct sn_mark *m, double now,
 			no_answer(h, m, now, actions);
 		return;
 	}
-	if (m->ask_at >= 0 && now >= m->ask_at &&
-	    (m->state == SN_HEALTH_SUSPECT || m->state == SN_HEALTH_QUARANTINED))
+	if (m->ask_at < 0 || now < m->ask_at)
+		return;
+	if (m->state == SN_HEALTH_SUSPECT || m->state == SN_HEALTH_QUARANTINED) {
 		ask(h, m, now, actions);
+	} else if (m->state == SN_HEALTH_HEALTHY && m->hinted) {
+		ask(h, m, now, actions);
+		m->ask_at = NEVER; /* once, as the hint itself did */
+	}
 }

@@ -23,6 +23,8 @@ static void info_of(const struct sn_mark *m, struct sn_health_card_info *ret)
 	memcpy(ret->time, m->time, sizeof(ret->time));
 	ret->probes = m->tries;
 	ret->hinted = m->hinted;
+	ret->hint_by = m->hint_by;
+	ret->hint_at = m->hint_at;
 }
 
 void sn_health_card(const struct sn_health *h, uint32_t node, uint32_t card,
@@ -92,7 +94,7 @@ int sn_health_export(const struct sn_health *h,
 		};
 
 		info_of(m, &saved.info);
-		if (m->state != SN_HEALTH_HEALTHY || m->n_times)
+		if (m->state != SN_HEALTH_HEALTHY || m->n_times || m->hinted)
 			rc = fn(arg, &saved);
 	}
 	if (!rc)
@@ -126,7 +128,8 @@ static int import_card(struct sn_health *h, const struct sn_health_saved *saved,
 	if (node == SN_NONE || node >= h->n_nodes)
 		return sn_err_set(err, -ENOENT, "node %s: not in topology.conf", saved->name);
 	if ((unsigned int)info->state >= SN_HEALTH_STATES ||
-	    info->n_times > SN_HEALTH_TIMES_MAX || info->since - info->since != 0)
+	    info->n_times > SN_HEALTH_TIMES_MAX || info->since - info->since != 0 ||
+	    info->hint_at - info->hint_at != 0)
 		return sn_err_set(err, -EINVAL,
 				  "node %s, card %u: state %d, %u anomalies: not what was saved",
 				  saved->name, saved->card, (int)info->state, info->n_times);
@@ -147,7 +150,13 @@ static int import_card(struct sn_health *h, const struct sn_health_saved *saved,
 	memcpy(m->time, info->time, info->n_times * sizeof(*info->time));
 	m->tries = info->probes;
 	m->probe_at = -1;
+	if (info->hinted && !m->hinted) {
+		m->hinted = true;
+		m->hint_by = info->hint_by;
+		m->hint_at = info->hint_at;
+	}
 	m->ask_at = m->state == SN_HEALTH_SUSPECT ? now :
+		m->state == SN_HEALTH_HEALTHY && info->hinted ? now :
 		m->state == SN_HEALTH_QUARANTINED ? m->since + h->conf.hold : -1;
 	return 0;
 }

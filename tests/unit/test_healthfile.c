@@ -77,6 +77,8 @@ static void what_matters_comes_back(void **state)
 	fault(a, 5, 0, "card-lost", 1700000001);
 	for (int i = 0; i < 3; i++)
 		fault(a, 6, 1, "ecc-fatal", 1700000000 + 100 * i);
+	assert_int_equal(sn_health_fault(a, &(struct sn_health_fault){ .node = 7, .card = 4, .code = "sick",
+					 .by = 4294967294, .hint = true }, 1700000000.5, &act, NULL), 0);
 	assert_int_equal(sn_health_set_domain(a, SN_HEALTH_UNIT, 1, true, "cable", 1700000002, &act, NULL), 0);
 	sn_health_actions_done(&act);
 	text = text_of(a);
@@ -94,6 +96,8 @@ static void what_matters_comes_back(void **state)
 		}
 	sn_health_card(b, 2, 3, &y);
 	assert_int_equal(y.state, SN_HEALTH_SUSPECT);
+	sn_health_card(b, 7, 4, &y);
+	assert_true(y.hinted && y.hint_by == 4294967294 && y.hint_at == 1700000000.5);
 	assert_true(sn_health_degraded(b, SN_HEALTH_UNIT, 1, &(double){ 0 }, x.why));
 	again = text_of(b);
 	assert_string_equal(text, again);

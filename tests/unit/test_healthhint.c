@@ -262,6 +262,58 @@ static void two_hints_make_a_suspect_at_most(void **state)
 	sn_health_codes_done(&codes);
 }
 
+static int copy_to(void *arg, const struct sn_health_saved *saved)
+{
+	struct bed *to = arg;
+
+	return sn_health_import(to->h, saved, to->now, NULL);
+}
+
+static void hint_fault(struct bed *b, uint32_t card, uint32_t by)
+{
+	struct sn_health_fault f = { .card = card, .code = "sick", .job = 1, .by = by, .hint = true };
+
+	assert_int_equal(sn_health_fault(b->h, &f, b->now, &b->actions, NULL), 0);
+}
+
+/* The daemon may be restarted between the first who says so and the second. */
+static void a_hint_outlives_a_restart(void **state)
+{
+	struct sn_health_card_info info;
+	struct bed a, b;
+
+	(void)state;
+	bed_make(&a, bed_topo, "HealthProbeRetry=300");
+	bed_make(&b, bed_topo, "HealthProbeRetry=300");
+	for (uint32_t card = 0; card < 4; card++)
+		hint_fault(&a, card, 1000);
+	b.now += 10;
+	assert_int_equal(sn_health_export(a.h, copy_to, &b), 0);
+	sn_health_card(b.h, 0, 1, &info);
+	assert_int_equal(info.state, SN_HEALTH_HEALTHY);
+	assert_true(info.hinted);
+	assert_int_equal(info.hint_by, 1000);
+	assert_true(info.hint_at == T0);
+	/* the probe that it asked for is not lost, nor asked for again and again */
+	assert_true(sn_health_next(b.h, b.now) == b.now);
+	bed_tick(&b, 0);
+	assert_int_equal(bed_count(&b, SN_HEALTH_PROBE), 4);
+	bed_tick(&b, 600);
+	assert_int_equal(bed_count(&b, SN_HEALTH_PROBE), 4);
+	assert_int_equal(b.actions.n, 4);
+	/* the same one is no second reporter; another is */
+	hint_fault(&b, 1, 1000);
+	assert_int_equal(bed_state(&b, 0, 1), SN_HEALTH_HEALTHY);
+	hint_fault(&b, 1, 1001);
+	assert_int_equal(bed_state(&b, 0, 1), SN_HEALTH_SUSPECT);
+	/* not after the time that hints count */
+	bed_tick(&b, b.conf.escalate_time);
+	hint_fault(&b, 2, 1001);
+	assert_int_equal(bed_state(&b, 0, 2), SN_HEALTH_HEALTHY);
+	bed_done(&a);
+	bed_done(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +325,7 @@ int main(void)
 		cmocka_unit_test(hints_restore_nothing),
 		cmocka_unit_test(hints_do_not_hold_a_unit),
 		cmocka_unit_test(two_hints_make_a_suspect_at_most),
+		cmocka_unit_test(a_hint_outlives_a_restart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
