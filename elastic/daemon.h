@@ -32,6 +32,7 @@
 #include "elastic/log.h"
 #include "elastic/loop.h"
 #include "elastic/marks.h"
+#include "elastic/refusals.h"
 #include "elastic/server.h"
 #include "elastic/view.h"
 #include "elastic/where.h"
@@ -162,6 +163,7 @@ struct sn_daemon {
 	struct sn_follower *followers;
 	struct sn_timer *follow_timer;
 
+	struct sn_refusals refusals; /* told as events */
 	uint64_t reports, hints, refused;
 };
 
@@ -221,6 +223,12 @@ const struct sn_event *daemon_event(struct sn_daemon *d, const char *kind, const
 				    uint32_t card, uint32_t job, uint32_t uid,
 				    const char *fmt, ...)
 	__attribute__((format(printf, 7, 8)));
+
+/* What was refused, and not too often from one source: a user, or (SN_NONE) whoever is
+ * at `from`. */
+void daemon_refused(struct sn_daemon *d, uint32_t uid, const char *from, const char *node,
+		    uint32_t job, const char *fmt, ...)
+	__attribute__((format(printf, 6, 7)));
 
 /* ---- keep.c ---- */
 int keep_start(struct sn_daemon *d, struct sn_err *err);

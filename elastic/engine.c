@@ -46,6 +46,34 @@ const struct sn_event *daemon_event(struct sn_daemon *d, const char *kind, const
 	return e;
 }
 
+void daemon_refused(struct sn_daemon *d, uint32_t uid, const char *from, const char *node,
+		    uint32_t job, const char *fmt, ...)
+{
+	char source[64], text[SN_ERR_SIZE];
+	va_list ap;
+
+	if (uid == SN_NONE)
+		snprintf(source, sizeof(source), "%s", from);
+	else
+		snprintf(source, sizeof(source), "user %u", uid);
+	if (!sn_refusals_add(&d->refusals, source, sn_loop_now()))
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	daemon_event(d, "refused", node, SN_NONE, job, uid, "%s", text);
+}
+
+static void tell_refused(struct sn_daemon *d)
+{
+	char source[64];
+	uint32_t more;
+
+	while (sn_refusals_due(&d->refusals, sn_loop_now(), source, &more))
+		daemon_event(d, "refused", NULL, SN_NONE, 0, SN_NONE,
+			     "%s: %u more requests were refused", source, more);
+}
+
 /* ---- making one ---------------------------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
@@ -298,6 +326,7 @@ static void on_tick(void *ctx)
 		return;
 	watch_clock(d);
 	follow_watch(d);
+	tell_refused(d);
 	if (sn_health_next(d->health, now) <= now) {
 		if (sn_health_tick(d->health, now, &actions, &err))
 			sn_log_limited(SN_LOG_ERROR, "health: %s", err.text);

@@ -21,7 +21,9 @@
 #include <sqlite3.h>
 
 #define PATH_SIZE 4200
-#define PURGE_MAX "5000"
+#define PURGE_MAX 5000
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
 
 struct sn_history {
 	sqlite3 *db;
@@ -259,22 +261,38 @@ int sn_history_find(struct sn_history *history, const struct sn_event_filter *fi
 	return 0;
 }
 
-int sn_history_purge(struct sn_history *history, double before, struct sn_err *err)
+/* Ids have gaps where there was no history for a while: rows are counted. */
+static int purge(struct sn_history *h, const char *sql, double before, uint32_t keep,
+		 bool *ret_more, struct sn_err *err)
 {
 	sqlite3_stmt *st = NULL;
 	int rc = 0;
 
-	if (sqlite3_prepare_v2(history->db,
-			"DELETE FROM event WHERE id IN (SELECT id FROM event WHERE at < ?1 AND"
-			" id <= (SELECT max(id) FROM event) - ?2 LIMIT " PURGE_MAX ")",
-			-1, &st, NULL) != SQLITE_OK)
-		return fail(history->db, "delete", err);
+	if (sqlite3_prepare_v2(h->db, sql, -1, &st, NULL) != SQLITE_OK)
+		return fail(h->db, "delete", err);
 	sqlite3_bind_double(st, 1, before);
-	sqlite3_bind_int64(st, 2, SN_HISTORY_KEEP);
+	sqlite3_bind_int64(st, 2, keep);
 	if (sqlite3_step(st) != SQLITE_DONE)
-		rc = fail(history->db, "delete", err);
+		rc = fail(h->db, "delete", err);
 	sqlite3_finalize(st);
+	*ret_more |= !rc && sqlite3_changes(h->db) == PURGE_MAX;
 	return rc;
+}
+
+#define LATEST "(SELECT id FROM event ORDER BY id DESC LIMIT 1 OFFSET ?2)"
+
+int sn_history_purge(struct sn_history *history, double before, uint32_t most,
+		     bool *ret_more, struct sn_err *err)
+{
+	int rc;
+
+	*ret_more = false;
+	rc = purge(history, "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE at < ?1 AND"
+		   " id <= " LATEST " LIMIT " TEXT(PURGE_MAX) ")",
+		   before, SN_HISTORY_KEEP, ret_more, err);
+	return rc ? rc : purge(history, "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE"
+			       " ?1 = ?1 AND id <= " LATEST " LIMIT " TEXT(PURGE_MAX) ")",
+			       0, most, ret_more, err);
 }
 
 #else
@@ -309,9 +327,11 @@ int sn_history_find(struct sn_history *history, const struct sn_event_filter *fi
 	return sn_err_set(err, -ENOSYS, "there is no history");
 }
 
-int sn_history_purge(struct sn_history *history, double before, struct sn_err *err)
+int sn_history_purge(struct sn_history *history, double before, uint32_t most,
+		     bool *ret_more, struct sn_err *err)
 {
-	(void)history, (void)before;
+	(void)history, (void)before, (void)most;
+	*ret_more = false;
 	return sn_err_set(err, -ENOSYS, "there is no history");
 }
 

@@ -18,6 +18,8 @@
 #define SN_HISTORY_FILE "history.db"
 /* So many of the latest stay whatever their date: clocks jump. */
 #define SN_HISTORY_KEEP 10000
+/* More than so many do not, whatever theirs: disks are finite. About 200 MiB. */
+#define SN_HISTORY_MOST 1000000
 
 struct sn_history;
 
@@ -34,7 +36,9 @@ int sn_history_add(struct sn_history *history, const struct sn_event *event, uin
 /* As sn_events_find. */
 int sn_history_find(struct sn_history *history, const struct sn_event_filter *filter,
 		    struct sn_event **ret, uint32_t *ret_n, struct sn_err *err);
-/* Those before a time go, some thousands in a call. */
-int sn_history_purge(struct sn_history *history, double before, struct sn_err *err);
+/* Those before a time go, but for SN_HISTORY_KEEP, and all but the latest most: some
+ * thousands in a call, *ret_more where there are still some. */
+int sn_history_purge(struct sn_history *history, double before, uint32_t most,
+		     bool *ret_more, struct sn_err *err);
 
 #endif

@@ -20,6 +20,7 @@
 #define EVENTS_DELAY_MS 100 /* so that many go in one transaction */
 #define HISTORY_RETRY_MS 30000
 #define PURGE_MS (3600 * 1000)
+#define PURGES 20 /* in a row, then others get the disk */
 
 /* ---- the state ----------------------------------------------------------------------- */
 
@@ -146,6 +147,7 @@ struct history_work {
 	struct sn_event *event;
 	uint32_t n;
 	double purge_before; /* 0: no */
+	bool purge_more; /* there are more to purge */
 	bool reopened;
 	int rc;
 	struct sn_err err, note;
@@ -162,8 +164,9 @@ static void history_run(struct sn_work *work)
 	w->reopened = !w->rc;
 	if (!w->rc && w->n)
 		w->rc = sn_history_add(w->history, w->event, w->n, &w->err);
-	if (!w->rc && w->purge_before > 0)
-		w->rc = sn_history_purge(w->history, w->purge_before, &w->err);
+	for (int i = 0; !w->rc && w->purge_before > 0 && i < PURGES && (!i || w->purge_more); i++)
+		w->rc = sn_history_purge(w->history, w->purge_before, SN_HISTORY_MOST,
+					 &w->purge_more, &w->err);
 	/* After any failure it is opened, and so looked at, anew. */
 	if (w->rc) {
 		sn_history_close(w->history);
@@ -204,7 +207,11 @@ static void history_done(struct sn_work *work)
 		if (!d->history_good)
 			sn_log_info("the history is kept again");
 		d->history_good = true;
+		if (w->purge_more)
+			d->history_purge = sn_loop_now() + EVENTS_DELAY_MS;
 	}
+	if (!d->stopping && w->purge_more)
+		sn_timer_set(d->keep_timer, EVENTS_DELAY_MS);
 	free(w->event);
 	free(w);
 	if (!d->stopping)

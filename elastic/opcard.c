@@ -136,7 +136,7 @@ void op_card(struct sn_daemon *d, struct sn_request *r)
 
 	if (!sn_auth_may_operate(&r->who, &err)) {
 		free(w);
-		daemon_event(d, "refused", NULL, SN_NONE, 0, r->cred.uid, "%s: %s", r->op, err.text);
+		daemon_refused(d, r->cred.uid, r->from, NULL, 0, "%s: %s", r->op, err.text);
 		request_fail(d, r, SN_OP_CODE_REFUSED, "%s", err.text);
 		return;
 	}

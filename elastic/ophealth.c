@@ -170,7 +170,7 @@ void op_health_report(struct sn_daemon *d, struct sn_request *r)
 		request_fail(d, r, SN_OP_CODE_AGAIN,
 			     "slurmctld does not answer, so whose job %u is cannot be told", rep.job);
 	} else if (worth == SN_AUTH_REFUSED) {
-		daemon_event(d, "refused", rep.node, SN_NONE, rep.job, r->cred.uid, "health report: %s", err.text);
+		daemon_refused(d, r->cred.uid, r->from, rep.node, rep.job, "health report: %s", err.text);
 		request_fail(d, r, SN_OP_CODE_REFUSED, "%s", err.text);
 	} else if (node == SN_NONE && !d->adopted && !r->polled) {
 		follow_hold(d, r); /* it may be a loose one */
@@ -358,7 +358,7 @@ static bool may_operate(struct sn_daemon *d, struct sn_request *r)
 
 	if (sn_auth_may_operate(&r->who, &err))
 		return true;
-	daemon_event(d, "refused", NULL, SN_NONE, 0, r->cred.uid, "%s: %s", r->op, err.text);
+	daemon_refused(d, r->cred.uid, r->from, NULL, 0, "%s: %s", r->op, err.text);
 	request_fail(d, r, SN_OP_CODE_REFUSED, "%s", err.text);
 	return false;
 }
@@ -426,7 +426,7 @@ void op_health_wanted(struct sn_daemon *d, struct sn_request *r)
 		return;
 	}
 	if (sn_auth_probe(&r->who, name, r->at_node, &err) != SN_AUTH_FULL) {
-		daemon_event(d, "refused", name, SN_NONE, 0, r->cred.uid, "%s: %s", r->op, err.text);
+		daemon_refused(d, r->cred.uid, r->from, name, 0, "%s: %s", r->op, err.text);
 		request_fail(d, r, SN_OP_CODE_REFUSED, "%s", err.text);
 		return;
 	}

@@ -307,8 +307,8 @@ static void take_done(struct sn_work *work)
 			sn_log_limited(SN_LOG_ERROR, "refused: a request from %s: %s", r->peer.text,
 				       t->err.text);
 			if (t->rc == -EALREADY || t->rc == -EACCES)
-				daemon_event(d, "refused", NULL, SN_NONE, 0, SN_NONE,
-					     "a request from %s: %s", r->peer.text, t->err.text);
+				daemon_refused(d, SN_NONE, r->peer.text, NULL, 0,
+					       "a request from %s: %s", r->peer.text, t->err.text);
 		}
 		sn_server_drop(d->server, r->ticket);
 		request_free(r);

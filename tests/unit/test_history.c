@@ -179,6 +179,7 @@ static void the_old_goes_but_not_the_latest(void **state)
 	struct sn_event_filter all = { .limit = many };
 	struct sn_history *h;
 	struct sn_err err;
+	bool more;
 
 	(void)state;
 	fresh();
@@ -187,15 +188,33 @@ static void the_old_goes_but_not_the_latest(void **state)
 		e[i] = event(i + 1, "health", "n1");
 	assert_int_equal(sn_history_add(h, e, many, &err), 0);
 	/* The clock has jumped a century on: all is old. */
-	assert_int_equal(sn_history_purge(h, 4e9, &err), 0);
+	assert_int_equal(sn_history_purge(h, 4e9, UINT32_MAX, &more, &err), 0);
 	assert_int_equal(sn_history_find(h, &all, &got, &n, &err), 0);
 	assert_int_equal(n, SN_HISTORY_KEEP);
 	assert_int_equal(got[0].id, 501);
 	free(got);
 	/* Nothing is. */
-	assert_int_equal(sn_history_purge(h, 1, &err), 0);
+	assert_int_equal(sn_history_purge(h, 1, UINT32_MAX, &more, &err), 0);
 	assert_int_equal(sn_history_find(h, &all, &got, &n, &err), 0);
 	assert_int_equal(n, SN_HISTORY_KEEP);
+	free(got);
+	/* But there are never more than so many, and it is told that it takes more calls. */
+	more = true;
+	for (int i = 0; more; i++) {
+		assert_true(i < 10);
+		assert_int_equal(sn_history_purge(h, 1, 100, &more, &err), 0);
+	}
+	assert_int_equal(sn_history_find(h, &all, &got, &n, &err), 0);
+	assert_int_equal(n, 100);
+	assert_int_equal(got[99].id, many);
+	free(got);
+	/* A gap in the ids costs nothing. */
+	e[0].id = UINT64_C(1) << 40;
+	assert_int_equal(sn_history_add(h, e, 1, &err), 0);
+	assert_int_equal(sn_history_purge(h, 4e9, 101, &more, &err), 0);
+	assert_int_equal(sn_history_find(h, &all, &got, &n, &err), 0);
+	assert_int_equal(n, 101);
+	assert_false(more);
 	free(got);
 	sn_history_close(h);
 	free(e);
