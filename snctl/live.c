@@ -101,13 +101,7 @@ static void read_node(const struct live *live, const node_info_t *info,
 	node->info = info;
 	node->cards = n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 	node->used = gres_indices(info->gres_used, gres, &known) & node->cards;
-	if (!known) {
-		/* Counted without numbers: the lowest ones, as Slurm would. */
-		uint64_t count = gres_count(info->gres_used, gres);
-
-		node->used = count >= 64 ? node->cards :
-			((UINT64_C(1) << count) - 1) & node->cards;
-	}
+	node->counted = known ? 0 : gres_count(info->gres_used, gres);
 	live_read_masks(node);
 	node->cpus_free = cpus_free(info);
 	node->late = info->node_state &
@@ -276,6 +270,8 @@ int live_load(const char *config, struct live *ret, struct sn_err *err)
 		rc = read_nodes(ret, err);
 	if (!rc)
 		rc = read_jobs(ret, err);
+	if (!rc)
+		live_find_used(ret);
 	if (rc)
 		live_done(ret);
 	return rc;

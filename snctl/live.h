@@ -24,6 +24,7 @@ struct live_node {
 	const node_info_t *info; /* NULL: Slurm does not know it */
 	uint64_t cards; /* configured, bit c = card c */
 	uint64_t used; /* by jobs, as slurmctld counts */
+	uint64_t counted; /* so many are in use, it says, and not which; else 0 */
 	uint64_t masked; /* no job that starts gets them */
 	uint32_t cpus_free;
 	bool up; /* takes new work now or once it is powered up */
@@ -90,6 +91,8 @@ int live_state(const struct live *live, struct sn_place_node **ret_node,
 uint64_t live_free(const struct live_node *node);
 /* node->masked, from its record; read_node() does. */
 void live_read_masks(struct live_node *node);
+/* node->used of nodes with cards that are counted only, from the jobs. */
+void live_find_used(struct live *live);
 /* The cards that the job holds on node n of the model. */
 uint64_t live_job_cards(const struct live_job *job, uint32_t n);
 /* The job that holds that card, or NULL. */

@@ -1,0 +1,285 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""ops_model.py - who may hold which card, and how much pool, for 79-ops.t.
+
+It shares no code with the suite: it knows the cluster that 79-ops.t makes, what each
+job asked for, and what was done.
+"""
+import collections
+import re
+
+CARDS, CPUS, POOL = 8, 64, 64 << 30
+NODES = ["n%03d" % i for i in range(1, 13)]
+SUPERNODES = {"sn%d" % s: NODES[s - 1::3] for s in (1, 2, 3)}
+SN_OF = {n: s for s, nodes in SUPERNODES.items() for n in nodes}
+
+
+def expand(text):
+    """n[001-003,7] and the like."""
+    names = []
+    for head, body in re.findall(r"([^,\[]+)(?:\[([^\]]*)\])?,?", text):
+        if not body:
+            names.append(head)
+            continue
+        for part in body.split(","):
+            lo, _, hi = part.partition("-")
+            names += ["%s%0*d" % (head, len(lo), i) for i in range(int(lo), int(hi or lo) + 1)]
+    return names
+
+
+def indices(text):
+    cards = set()
+    for body in re.findall(r"npu:[^,]*?\(IDX:([0-9,-]+)\)", text):
+        for part in body.split(","):
+            lo, _, hi = part.partition("-")
+            cards |= set(range(int(lo), int(hi or lo) + 1))
+    return cards
+
+
+class Job:
+    def __init__(self, line):
+        def field(name):
+            m = re.search(r"(?:^| )%s=(\S*)" % name, line)
+            return m.group(1) if m else ""
+        self.id = int(field("JobId"))
+        self.state = field("JobState")
+        if "COMPLETING" in self.state:
+            self.state = "COMPLETING"
+        self.reason = field("Reason")
+        self.priority = int(field("Priority") or 0)
+        self.start = field("StartTime") if self.state != "PENDING" else ""
+        self.cards = {}         # node -> set
+        self.nodes = set()
+        if self.state in ("RUNNING", "COMPLETING"):
+            for nodes, gres in re.findall(r" Nodes=(\S+) CPU_IDs=\S* Mem=\S* GRES=(\S*)", line):
+                for node in expand(nodes):
+                    self.nodes.add(node)
+                    if indices(gres):
+                        self.cards[node] = indices(gres)
+        self.count = sum(len(c) for c in self.cards.values())
+
+
+def parse_jobs(text):
+    jobs = {}
+    for line in text.splitlines():
+        if line.startswith("JobId="):
+            job = Job(line)
+            if job.state in ("PENDING", "RUNNING", "COMPLETING"):
+                jobs[job.id] = job
+    return jobs
+
+
+def parse_nodes(text):
+    nodes = {}
+    for line in text.splitlines():
+        m = re.match(r"NodeName=(\S+)", line)
+        if m:
+            used = re.search(r" GresUsed=(\S*)", line)
+            extra = re.search(r" Extra=(\{.*?\}) (?:\w+=|$)", line + " ")
+            used = used.group(1) if used else ""
+            nodes[m.group(1)] = (used, extra.group(1) if extra else "")
+    return nodes
+
+
+class Wish:
+    """What a job asked for."""
+    def __init__(self, **kw):
+        self.nodes, self.per_node, self.world, self.block, self.atom = 0, 0, 0, 0, 0
+        self.whole, self.only, self.pool, self.high = False, None, None, False
+        self.__dict__.update(kw)
+
+    def __repr__(self):
+        return str(self.__dict__)
+
+
+class Model:
+    def __init__(self):
+        self.wish = {}
+        self.masked, self.down = set(), set()
+        self.region = {}
+        self.started = 0
+        self.begin()
+
+    def begin(self):
+        """An operation: what it changes may have been so or so while a job started."""
+        self.changing, self.node_changing = set(), None
+        self.masked_before, self.down_before = set(self.masked), set(self.down)
+        self.region_before = dict(self.region)
+
+    def end(self):
+        self.begin()
+
+    # ---- jobs -----------------------------------------------------------------------
+
+    def random_job(self, rng):
+        kind = rng.choice(("gres", "gres", "task", "parallel", "parallel", "parallel", "atom",
+                           "pool", "whole", "partition", "high"))
+        argv, w = ["--no-requeue"] if rng.random() < 0.5 else [], Wish()
+        if kind in ("gres", "high"):
+            w.nodes, w.per_node = rng.choice((1, 1, 1, 2, 3)), rng.choice((1, 2, 4, 7, 8))
+            argv += ["-N%d" % w.nodes, "--gres=npu:%d" % w.per_node]
+            if kind == "high":
+                w.high = True
+                argv += ["-p", "high"]
+            elif rng.random() < 0.3:
+                argv += ["-p", "low"]
+        elif kind == "task":
+            w.nodes, w.per_node = 1, rng.randint(1, 8)
+            argv += ["-N1", "-n%d" % w.per_node, "--tres-per-task=gres/npu:1"]
+        elif kind in ("parallel", "pool"):
+            w.block = rng.choice((1, 2, 4, 8))
+            dp = rng.choice((1, 2, 3, 5))
+            w.world, w.atom = w.block * dp, w.block
+            argv += ["--parallel=tp=%d,dp=%d" % (w.block, dp)]
+            if kind == "pool":
+                per, size = rng.choice(("", "/supernode", "/card")), rng.choice((8, 16, 40))
+                size = 1 if per == "/card" else size
+                w.pool = (per, size << 30)
+                argv += ["--pool=%dG%s" % (size, per)]
+        elif kind == "atom":
+            atoms = rng.choice((1, 1, 2))
+            w.block, w.atom, w.world = 1, 16, 16 * atoms
+            argv += ["--parallel=ep=16,dp=%d" % w.world]
+        else:
+            w.nodes, w.whole = rng.choice((1, 1, 2)), True
+            argv += ["-N%d" % w.nodes] + (["--exclusive"] if kind == "whole" else ["-p", "whole"])
+            if rng.random() < 0.7:
+                argv += ["--gres=npu:%d" % rng.choice((1, 8))]
+        if w.nodes == 1 and rng.random() < 0.3:
+            w.only = rng.choice(NODES)
+            argv += ["-w", w.only]
+        return w, argv
+
+    def pool_of(self, job):
+        """supernode -> bytes that a running job holds."""
+        w = self.wish.get(job.id)
+        if not w or not w.pool:
+            return {}
+        per, size = w.pool
+        ranks = collections.Counter()
+        for node, cards in job.cards.items():
+            ranks[SN_OF[node]] += len(cards)
+        if per == "/supernode":
+            return {s: size for s in ranks}
+        if per == "/card":
+            return {s: size * n for s, n in ranks.items()}
+        return {s: -(-size * n // w.world) for s, n in ranks.items()}
+
+    # ---- rules ----------------------------------------------------------------------
+
+    def check(self, before, jobs):
+        wrong = []
+        holder = {}
+        for job in jobs.values():
+            for node, cards in job.cards.items():
+                for card in cards:
+                    other = holder.setdefault((node, card), job.id)
+                    if other != job.id:
+                        wrong.append("card %s:%d is held by jobs %d and %d" % (node, card, other, job.id))
+        for job in jobs.values():
+            if job.state != "RUNNING":
+                continue
+            was = before.get(job.id)
+            if was and was.state == "RUNNING" and was.start == job.start:
+                if was.cards != job.cards:
+                    wrong.append("job %d had %s and has %s" % (job.id, was.cards, job.cards))
+                continue
+            self.started += 1
+            wrong += self.check_start(job)
+        wrong += self.check_pool(before, jobs)
+        return wrong
+
+    def check_start(self, job):
+        wrong, w = [], self.wish.get(job.id)
+        sure = (self.masked & self.masked_before) - self.changing
+        for node, cards in job.cards.items():
+            for card in cards:
+                if (node, card) in sure:
+                    wrong.append("job %d started on the masked card %s:%d" % (job.id, node, card))
+        for node in job.nodes:
+            if node in self.down and node in self.down_before:
+                wrong.append("job %d started on the drained node %s" % (job.id, node))
+            if w and w.whole and any(n == node for n, _ in sure):
+                wrong.append("job %d of whole nodes started on %s, which has a masked card" % (job.id, node))
+        if not w:
+            return wrong
+        if w.only and job.nodes != {w.only}:
+            wrong.append("job %d is on %s, not %s" % (job.id, job.nodes, w.only))
+        if w.per_node and (len(job.nodes) != w.nodes or
+                           any(len(c) != w.per_node for c in job.cards.values()) or
+                           len(job.cards) != w.nodes):
+            wrong.append("job %d: %s is not %s" % (job.id, job.cards, w))
+        if w.whole and w.nodes != len(job.nodes):
+            wrong.append("job %d: %s is not %s" % (job.id, job.nodes, w))
+        if w.world:
+            by_sn = collections.Counter()
+            for node, cards in job.cards.items():
+                by_sn[SN_OF[node]] += len(cards)
+                if len(cards) % w.block:
+                    wrong.append("job %d: a block of %d is split: %s" % (job.id, w.block, job.cards))
+            if job.count != w.world or any(n % w.atom for n in by_sn.values()):
+                wrong.append("job %d: %s is not %s" % (job.id, job.cards, w))
+        return wrong
+
+    def check_pool(self, before, jobs):
+        held, named = collections.Counter(), collections.Counter()
+        for sn, size in self.region.values():
+            named[sn] += size
+        for job in jobs.values():
+            if job.state == "RUNNING":
+                held.update(self.pool_of(job))
+        return ["the pool of %s has %d G, jobs hold %d G and regions %d G" %
+                (s, POOL >> 30, held[s] >> 30, named[s] >> 30)
+                for s in SUPERNODES if held[s] + named[s] > POOL + (1 << 20)]
+
+    def check_nodes(self, nodes, jobs):
+        wrong = []
+        held = collections.defaultdict(set)
+        for job in jobs.values():
+            for node, cards in job.cards.items():
+                held[node] |= cards
+        for node, (used, extra) in nodes.items():
+            # Without Cores= in gres.conf slurmctld tells only how many.
+            count = re.match(r"npu:(?:\(null\):)?(\d+)", used)
+            if ("IDX" in used and indices(used) != held[node]) or \
+               int(count.group(1) if count else 0) != len(held[node]):
+                wrong.append("slurmctld counts %s of %s as used, and jobs have %s" %
+                             (used, node, sorted(held[node])))
+            marks = set(map(int, re.findall(r'"(\d+)":\{"drain"', extra)))
+            mine = {c for n, c in self.masked if n == node}
+            if marks != mine:
+                wrong.append("node %s has marks on %s, not %s: %s" % (node, sorted(marks), sorted(mine), extra))
+        return wrong
+
+    # ---- why ------------------------------------------------------------------------
+
+    def can_judge(self, job):
+        w = self.wish.get(job.id)
+        return w is not None and not w.pool and not w.high
+
+    def free(self, jobs):
+        """Cards by node, of nodes that nobody has to himself."""
+        free = {n: {c for c in range(CARDS) if (n, c) not in self.masked}
+                for n in NODES if n not in self.down}
+        for other in jobs.values():
+            o = self.wish.get(other.id)
+            for node in other.nodes:
+                if o and o.whole:
+                    free.pop(node, None)
+                elif node in free:
+                    free[node] -= other.cards.get(node, set())
+        return free
+
+    def fits(self, job, jobs):
+        """Is there room for it now, whoever is before it?"""
+        w, free = self.wish[job.id], self.free(jobs)
+        busy = set().union(*(j.nodes for j in jobs.values()))
+        if w.only:
+            free = {n: c for n, c in free.items() if n == w.only}
+        if w.whole:
+            return sum(n not in busy and not any(m == n for m, _ in self.masked) for n in free) >= w.nodes
+        if w.per_node:
+            return sum(len(c) >= w.per_node for c in free.values()) >= w.nodes
+        by_sn = collections.Counter()
+        for node, cards in free.items():
+            by_sn[SN_OF[node]] += len(cards) // w.block * w.block
+        return sum(n // w.atom for n in by_sn.values()) * w.atom >= w.world
