@@ -122,6 +122,7 @@ struct sn_daemon {
 	struct sn_topo *topo; /* with loose nodes */
 	struct sn_health *health;
 	struct sn_daemon_node *node; /* [n_nodes] */
+	uint32_t *unit_first; /* [topo->n_units] its first node, or SN_NONE */
 	uint32_t n_nodes; /* as topo->n_nodes, but while loose ones are added */
 	struct sn_timer *tick;
 	double clock_offset; /* s, of the clock against the monotonic one */
@@ -212,6 +213,10 @@ void followers_end(struct sn_daemon *d);
  * and that in text (a health file, may be NULL). */
 int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err *err);
 void engine_done(struct sn_daemon *d);
+/* Is it this node's record that says whether its supernode or unit is degraded? By
+ * convention that of the first. */
+bool engine_says_supernode(const struct sn_daemon *d, uint32_t node);
+bool engine_says_unit(const struct sn_daemon *d, uint32_t node);
 /* The text of a health file: *ret (free). */
 int engine_state(const struct sn_daemon *d, char **ret, size_t *ret_len, struct sn_err *err);
 /* Act on what the engine said, and empty the list. True: its state must be saved. */

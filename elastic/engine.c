@@ -123,6 +123,30 @@ static int read_state(struct sn_daemon *d, struct sn_health *health, const char 
 	return rc;
 }
 
+static uint32_t *find_units(const struct sn_topo *topo)
+{
+	uint32_t *first = calloc((size_t)topo->n_units + 1, sizeof(*first));
+
+	for (uint32_t u = 0; first && u < topo->n_units; u++)
+		first[u] = SN_NONE;
+	for (uint32_t n = topo->n_nodes; first && n-- > 0;)
+		if (topo->node[n].unit != SN_NONE)
+			first[topo->node[n].unit] = n;
+	return first;
+}
+
+bool engine_says_supernode(const struct sn_daemon *d, uint32_t node)
+{
+	return d->topo->supernode[d->topo->node[node].supernode].first_node == node;
+}
+
+bool engine_says_unit(const struct sn_daemon *d, uint32_t node)
+{
+	uint32_t unit = d->topo->node[node].unit;
+
+	return unit != SN_NONE && d->unit_first[unit] == node;
+}
+
 static void add_freed(void *arg, const struct sn_healthfile_freed *freed)
 {
 	struct sn_daemon *d = arg;
@@ -139,6 +163,7 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 	struct sn_topo *topo = d->conf.topo ? d->conf.topo : d->topo;
 	struct sn_health *fresh = NULL;
 	struct sn_daemon_node *node;
+	uint32_t *units;
 	char *old = NULL;
 	size_t old_len = 0;
 	int rc = 0;
@@ -157,11 +182,14 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 	if (!rc)
 		rc = read_state(d, fresh, text, len, SN_HEALTHFILE, err);
 	node = rc ? NULL : calloc((size_t)topo->n_nodes + 1, sizeof(*node));
-	if (!rc && !node)
+	units = rc ? NULL : find_units(topo);
+	if (!rc && (!node || !units))
 		rc = sn_err_set(err, -ENOMEM, "no memory");
 	free(old);
 	if (rc) {
 		sn_health_destroy(fresh);
+		free(node);
+		free(units);
 		return rc;
 	}
 	d->n_dirty = d->n_recheck = 0;
@@ -180,10 +208,12 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 	if (d->topo != topo)
 		sn_topo_destroy(d->topo);
 	free(d->node);
+	free(d->unit_first);
 	d->topo = topo;
 	d->conf.topo = NULL;
 	d->health = fresh;
 	d->node = node;
+	d->unit_first = units;
 	d->n_nodes = topo->n_nodes;
 	d->next_dirty = 0;
 	return text ? sn_healthfile_freed(text, len, SN_HEALTHFILE, add_freed, d, err) : 0;
@@ -217,6 +247,8 @@ void engine_done(struct sn_daemon *d)
 	d->topo = NULL;
 	free(d->node);
 	d->node = NULL;
+	free(d->unit_first);
+	d->unit_first = NULL;
 	d->n_nodes = 0;
 }
 
@@ -230,15 +262,12 @@ void engine_mark_dirty(struct sn_daemon *d, uint32_t node)
 	d->n_dirty++;
 }
 
-/* By convention the first node of a domain says that it is degraded. */
-static uint32_t first_of(const struct sn_topo *topo, const struct sn_health_action *a)
+static uint32_t first_of(const struct sn_daemon *d, const struct sn_health_action *a)
 {
 	if (a->domain == SN_HEALTH_SUPERNODE)
-		return a->index < topo->n_supernodes ? topo->supernode[a->index].first_node : SN_NONE;
-	for (uint32_t n = 0; n < topo->n_nodes; n++)
-		if (topo->node[n].unit == a->index)
-			return n;
-	return SN_NONE;
+		return a->index < d->topo->n_supernodes ?
+			d->topo->supernode[a->index].first_node : SN_NONE;
+	return a->index < d->topo->n_units ? d->unit_first[a->index] : SN_NONE;
 }
 
 static const char *domain_name(const struct sn_topo *topo, const struct sn_health_action *a)
@@ -252,7 +281,7 @@ static void act(struct sn_daemon *d, const struct sn_health_action *a, uint32_t 
 		uint32_t job)
 {
 	bool domain = a->index != SN_NONE;
-	uint32_t node = domain ? first_of(d->topo, a) : a->node;
+	uint32_t node = domain ? first_of(d, a) : a->node;
 	const char *name = domain ? domain_name(d->topo, a) :
 		a->node < d->topo->n_nodes ? d->topo->node[a->node].name : "";
 	const char *word = sn_health_kind_name(a->kind);

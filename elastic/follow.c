@@ -137,20 +137,27 @@ static void take_domain_in(struct sn_daemon *d, enum sn_health_domain domain, ui
 	(void)sn_health_import(d->health, &saved, sn_daemon_now(), NULL);
 }
 
+/* A mark by somebody else is one, but not ours. */
 static void compare_domain(struct sn_daemon *d, uint32_t node, enum sn_health_domain domain,
-			   uint32_t index, bool seen, bool own, const char *extra)
+			   uint32_t index, bool is_first, const char *extra)
 {
-	bool want = is_degraded(d, domain, index);
+	bool unit = domain == SN_HEALTH_UNIT, want = is_degraded(d, domain, index);
+	struct sn_marks_seen seen;
+	bool any, ours, own;
 
-	if (index == SN_NONE || seen == want)
+	(void)sn_marks_read(extra, &seen, NULL);
+	any = unit ? seen.unit : seen.supernode;
+	ours = unit ? seen.our_unit : seen.our_supernode;
+	own = unit ? seen.own_unit : seen.own_supernode;
+	if (index == SN_NONE || (!is_first && !ours && !own))
 		return;
-	if (want && own)
-		let_domain_go(d, node, domain, index);
-	else if (want)
-		engine_mark_dirty(d, node);
-	else if (!d->adopted)
+	if (!want && ours && !d->adopted) {
 		take_domain_in(d, domain, index, extra);
-	else
+		want = true;
+	}
+	if (want && own && !any)
+		let_domain_go(d, node, domain, index);
+	else if (!is_first || ours != own || (want ? !any : ours))
 		engine_mark_dirty(d, node);
 }
 
@@ -176,7 +183,6 @@ static void compare(struct sn_daemon *d, uint32_t node, const char *extra)
 	struct sn_health_card_info info;
 	struct sn_marks_seen seen;
 	struct sn_err err;
-	bool first = topo->supernode[topo->node[node].supernode].first_node == node;
 
 	if (sn_marks_read(extra, &seen, &err) == -ENOMEM)
 		return;
@@ -196,13 +202,9 @@ static void compare(struct sn_daemon *d, uint32_t node, const char *extra)
 	/* At the start the two may tell different states of a card. */
 	if (seen.cards != seen.own || (seen.cards && !d->adopted))
 		engine_mark_dirty(d, node);
-	if (first)
-		compare_domain(d, node, SN_HEALTH_SUPERNODE, topo->node[node].supernode,
-			       seen.supernode, seen.own_supernode, extra);
-	/* Only its first node says it of a unit. */
-	if (topo->node[node].unit != SN_NONE && (seen.unit || seen.own_unit))
-		compare_domain(d, node, SN_HEALTH_UNIT, topo->node[node].unit, seen.unit,
-			       seen.own_unit, extra);
+	compare_domain(d, node, SN_HEALTH_SUPERNODE, topo->node[node].supernode,
+		       engine_says_supernode(d, node), extra);
+	compare_domain(d, node, SN_HEALTH_UNIT, topo->node[node].unit, engine_says_unit(d, node), extra);
 }
 
 /* Nothing new, as of nearly all. */

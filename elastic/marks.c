@@ -65,8 +65,10 @@ int sn_marks_read(const char *extra, struct sn_marks_seen *ret, struct sn_err *e
 
 	memset(ret, 0, sizeof(*ret));
 	ret->cards = book.unhealthy;
-	ret->supernode = book.degraded_supernode && is_ours(extra, SN_CARDKIND_SUPERNODE);
-	ret->unit = book.degraded_unit && is_ours(extra, SN_CARDKIND_UNIT);
+	ret->supernode = book.degraded_supernode;
+	ret->unit = book.degraded_unit;
+	ret->our_supernode = book.degraded_supernode && is_ours(extra, SN_CARDKIND_SUPERNODE);
+	ret->our_unit = book.degraded_unit && is_ours(extra, SN_CARDKIND_UNIT);
 	read_own(extra, ret);
 	return rc;
 }
@@ -123,7 +125,8 @@ static int set_domain(char **text, enum sn_cardkind kind, bool want, bool ours,
 	return !want && ours ? set(text, kind, 0, NULL, err) : 0;
 }
 
-static int set_own(char **text, const struct sn_marks *marks, struct sn_err *err)
+static int set_own(char **text, const struct sn_marks *marks, bool supernode, bool unit,
+		   struct sn_err *err)
 {
 	struct json_object *o = NULL, *own, *cards;
 	const char *fresh;
@@ -141,16 +144,16 @@ static int set_own(char **text, const struct sn_marks *marks, struct sn_err *err
 		return rc;
 	}
 	json_object_object_del(o, KEY);
-	if (marks->cards || marks->supernode || marks->unit) {
+	if (marks->cards || supernode || unit) {
 		own = json_object_new_object();
 		cards = json_object_new_array();
 		for (int c = 0; c < SN_CARDBOOK_CARDS; c++)
 			if (marks->cards >> c & 1)
 				json_object_array_add(cards, json_object_new_int(c));
 		json_object_object_add(own, "cards", cards);
-		if (marks->supernode)
+		if (supernode)
 			json_object_object_add(own, "supernode", json_object_new_boolean(1));
-		if (marks->unit)
+		if (unit)
 			json_object_object_add(own, "unit", json_object_new_boolean(1));
 		json_object_object_add(o, KEY, own);
 	}
@@ -179,7 +182,8 @@ int sn_marks_write(const char *extra, const struct sn_marks *marks, char **ret,
 {
 	char *text = strdup(extra ? extra : "");
 	struct sn_marks_gone gone = { 0 };
-	struct sn_marks_seen seen;
+	struct sn_marks_seen seen = { 0 };
+	bool supernode, unit;
 	int rc = text ? 0 : sn_err_set(err, -ENOMEM, "no memory");
 
 	*ret = NULL;
@@ -190,13 +194,17 @@ int sn_marks_write(const char *extra, const struct sn_marks *marks, char **ret,
 	}
 	if (!rc)
 		rc = set_domain(&text, SN_CARDKIND_SUPERNODE, marks->supernode && !gone.supernode,
-				seen.supernode, &marks->supernode_mark, err);
+				seen.our_supernode, &marks->supernode_mark, err);
 	if (!rc)
-		rc = set_domain(&text, SN_CARDKIND_UNIT, marks->unit && !gone.unit, seen.unit,
+		rc = set_domain(&text, SN_CARDKIND_UNIT, marks->unit && !gone.unit, seen.our_unit,
 				&marks->unit_mark, err);
-	if (!rc && (marks->cards != seen.own || marks->supernode != seen.own_supernode ||
-		    marks->unit != seen.own_unit))
-		rc = set_own(&text, marks, err);
+	/* A domain that an administrator degrades as well is his, and not to be missed
+	 * as ours when he takes it away. */
+	supernode = marks->supernode && (!seen.supernode || seen.our_supernode);
+	unit = marks->unit && (!seen.unit || seen.our_unit);
+	if (!rc && (marks->cards != seen.own || supernode != seen.own_supernode ||
+		    unit != seen.own_unit))
+		rc = set_own(&text, marks, supernode, unit, err);
 	if (rc)
 		free(text);
 	else

@@ -33,7 +33,8 @@ void sn_marks_done(struct sn_marks *marks);
 
 struct sn_marks_seen { /* what stands there */
 	uint64_t cards; /* with a health mark */
-	bool supernode, unit; /* degraded by snelasticd */
+	bool supernode, unit; /* degraded, whoever says so */
+	bool our_supernode, our_unit; /* by snelasticd */
 	uint64_t own; /* cards that are named as snelasticd's */
 	bool own_supernode, own_unit;
 };

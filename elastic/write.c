@@ -158,16 +158,6 @@ static bool find_domain(const struct sn_daemon *d, enum sn_health_domain domain,
 	return true;
 }
 
-static bool is_first_of_unit(const struct sn_topo *topo, uint32_t node)
-{
-	uint32_t u = topo->node[node].unit;
-
-	for (uint32_t n = 0; u != SN_NONE && n < node; n++)
-		if (topo->node[n].unit == u)
-			return false;
-	return u != SN_NONE;
-}
-
 static int find_marks(const struct sn_daemon *d, uint32_t node, struct sn_marks *marks)
 {
 	const struct sn_topo_node *is = &d->topo->node[node];
@@ -176,10 +166,10 @@ static int find_marks(const struct sn_daemon *d, uint32_t node, struct sn_marks 
 	marks->anew = d->node[node].gone;
 	marks->anew_supernode = d->node[node].gone_supernode;
 	marks->anew_unit = d->node[node].gone_unit;
-	if (d->topo->supernode[is->supernode].first_node == node)
+	if (engine_says_supernode(d, node))
 		marks->supernode = find_domain(d, SN_HEALTH_SUPERNODE, is->supernode,
 					       &marks->supernode_mark);
-	if (is_first_of_unit(d->topo, node))
+	if (engine_says_unit(d, node))
 		marks->unit = find_domain(d, SN_HEALTH_UNIT, is->unit, &marks->unit_mark);
 	return find_cards(d, node, marks);
 }

@@ -41,7 +41,18 @@ static struct {
 	uint64_t drained[BED_NODES]; /* by root */
 	/* A mark on it was taken away by somebody who may, and it was not sick since. */
 	uint64_t resumed[BED_NODES];
+	struct domain {
+		bool ours; /* by the engine, until that ends it or root takes it away */
+		bool taken; /* he did, and perhaps nobody has noticed */
+		bool open; /* ours may be either, by who is first */
+		bool root; /* by root, until he ends it */
+	} domain[2][BED_NODES]; /* supernodes, units; by their first node */
 } model;
+
+static uint32_t first_of_domain(uint32_t n, bool unit)
+{
+	return n - (unit ? n % 2 : n % 4);
+}
 
 static void say_it_is_sick(uint32_t n, uint32_t c)
 {
@@ -86,6 +97,61 @@ static void all_is_lost(uint32_t n, uint32_t c)
 		return;
 	bed_set_extra(n, strdup(bed_random(2) ? "" : "{\"rack\":7}"));
 	model.drained[n] = model.resumed[n] = 0;
+	for (int unit = 0; unit < 2; unit++) {
+		model.domain[unit][n].root = false;
+		model.domain[unit][n].open |= model.domain[unit][n].taken;
+	}
+}
+
+/* Who says that the node's supernode or unit is degraded, "" if nobody does. */
+static const char *who_says(uint32_t n, bool unit)
+{
+	static char by[SN_CARDBOOK_BY_MAX];
+	struct sn_cardmark mark;
+
+	if (sn_cardbook_find(bed.extra[n], unit ? SN_CARDKIND_UNIT : SN_CARDKIND_SUPERNODE, 0, &mark, NULL))
+		return "";
+	strcpy(by, mark.by);
+	return by;
+}
+
+static void the_engine_degrades_or_restores(uint32_t n, uint32_t c)
+{
+	struct sn_health_actions actions = { 0 };
+	bool unit = c % 2, is = c / 2;
+	struct domain *domain = &model.domain[unit][first_of_domain(n, unit)];
+
+	domain->ours = is;
+	/* Before the first poll, too, it is not known what an earlier daemon has written. */
+	domain->open = is ? domain->taken : !bed.d->adopted;
+	if (sn_health_set_domain(bed.d->health, unit ? SN_HEALTH_UNIT : SN_HEALTH_SUPERNODE,
+				 unit ? n / 2 : n / 4, is, "slow", sn_daemon_now(), &actions, NULL))
+		abort();
+	engine_act(bed.d, &actions, SN_NONE, 0);
+	keep_state(bed.d);
+}
+
+static void root_degrades_or_restores(uint32_t n, uint32_t c)
+{
+	bool unit = c % 2, is = c / 2;
+	enum sn_cardkind kind = unit ? SN_CARDKIND_UNIT : SN_CARDKIND_SUPERNODE;
+	struct domain *domain;
+	struct sn_marks_seen seen;
+
+	n = first_of_domain(n, unit);
+	domain = &model.domain[unit][n];
+	(void)sn_marks_read(bed.extra[n], &seen, NULL);
+	if (!is && (unit ? seen.own_unit : seen.own_supernode)) {
+		domain->taken = true;
+		if (unit ? seen.our_unit : seen.our_supernode)
+			domain->ours = domain->open = false;
+		else
+			domain->open = true;
+	}
+	/* His own in place of ours: that he took ours away is not to be seen. */
+	domain->open |= is && domain->taken;
+	domain->root = is;
+	bed_hand(n, kind, 0, is ? "root" : NULL);
 }
 
 static void a_poll_begins(uint32_t n, uint32_t c)
@@ -135,6 +201,11 @@ static void a_new_daemon(uint32_t n, uint32_t c)
 	(void)n, (void)c;
 	if (bed_random(3))
 		return;
+	/* A mark that the engine has ended comes back with the next; it ends it again. */
+	for (n = 0; n < bed.n; n++) {
+		model.domain[0][n].open |= !strcmp(who_says(n, false), SN_MARKS_BY) && !model.domain[0][n].ours;
+		model.domain[1][n].open |= !strcmp(who_says(n, true), SN_MARKS_BY) && !model.domain[1][n].ours;
+	}
 	bed_stop();
 	bed.changed = true;
 	bed_start(bed_topo);
@@ -142,7 +213,7 @@ static void a_new_daemon(uint32_t n, uint32_t c)
 
 static void (*const happens[])(uint32_t n, uint32_t c) = {
 	say_it_is_sick, say_it_is_sick, root_resumes, an_operator_releases, root_drains, all_is_lost, a_new_daemon,
-	slurmctld_goes_or_comes,
+	slurmctld_goes_or_comes, the_engine_degrades_or_restores, root_degrades_or_restores,
 	a_poll_begins, a_poll_is_asked, a_poll_is_back,
 	a_poll_begins, a_poll_is_asked, a_poll_is_back,
 	a_write_begins, a_write_is_done, a_write_is_back,
@@ -161,11 +232,30 @@ static void check_card(uint32_t seed, uint32_t n, uint32_t c)
 			 bed.extra[n]);
 }
 
+static void check_domain(uint32_t seed, uint32_t n, bool unit)
+{
+	const struct domain *domain = &model.domain[unit][n];
+	char why[SN_HEALTH_WHY_SIZE];
+	double since;
+	bool is = first_of_domain(n, unit) == n && sn_health_degraded(bed.d->health,
+			unit ? SN_HEALTH_UNIT : SN_HEALTH_SUPERNODE, unit ? n / 2 : n / 4, &since, why);
+
+	if ((!domain->open && domain->ours != is) ||
+	    strcmp(who_says(n, unit), domain->root ? "root" : is ? SN_MARKS_BY : ""))
+		fail_msg("seed %u: n%u's %s: degraded by root %d, by the engine %d (is %d), but its record says %s",
+			 seed, n + 1, unit ? "unit" : "supernode", domain->root, domain->ours, is,
+			 bed.extra[n]);
+}
+
 static void check_model(uint32_t seed)
 {
 	for (uint32_t n = 0; n < bed.n; n++)
 		for (uint32_t c = 0; c < BED_CARDS; c++)
 			check_card(seed, n, c);
+	for (uint32_t n = 0; n < bed.n; n++) {
+		check_domain(seed, n, false);
+		check_domain(seed, n, true);
+	}
 	assert_int_equal(bed.d->n_dirty, 0);
 	assert_int_equal(bed.d->n_recheck, 0);
 }
@@ -182,9 +272,10 @@ static void any_order(void **state)
 		bed_start(bed_topo);
 		for (int i = 0; i < 60; i++) {
 			uint32_t what = bed_random(sizeof(happens) / sizeof(*happens));
+			uint32_t c = bed_random(BED_CARDS), n = bed_random(bed.n);
 
 			bed.ms += bed_random(3);
-			happens[what](bed_random(bed.n), bed_random(BED_CARDS));
+			happens[what](n, c);
 		}
 		bed.down = false;
 		bed_settle();

@@ -130,7 +130,7 @@ static void domains(void **state)
 	strcpy(m.supernode_mark.by, SN_MARKS_BY);
 	assert_int_equal(sn_marks_write(NULL, &m, &a, NULL, NULL), 0);
 	assert_int_equal(sn_marks_read(a, &seen, NULL), 0);
-	assert_true(seen.supernode && seen.own_supernode && !seen.unit);
+	assert_true(seen.supernode && seen.our_supernode && seen.own_supernode && !seen.unit);
 	m.supernode = false;
 	assert_int_equal(sn_marks_write(a, &m, &b, NULL, NULL), 0);
 	assert_string_equal(b, "");
@@ -138,7 +138,7 @@ static void domains(void **state)
 	/* One by hand is none of our business. */
 	assert_int_equal(sn_cardbook_set(NULL, SN_CARDKIND_SUPERNODE, 0, &by_root, &b, NULL), 0);
 	assert_int_equal(sn_marks_read(b, &seen, NULL), 0);
-	assert_false(seen.supernode);
+	assert_true(seen.supernode && !seen.our_supernode && !seen.own_supernode);
 	assert_int_equal(sn_marks_write(b, &m, &c, NULL, NULL), 0);
 	assert_string_equal(b, c);
 	free(c);
@@ -146,6 +146,9 @@ static void domains(void **state)
 	assert_int_equal(sn_marks_write(b, &m, &c, NULL, NULL), 0);
 	assert_int_equal(sn_cardbook_find(c, SN_CARDKIND_SUPERNODE, 0, &is, NULL), 0);
 	assert_string_equal(is.by, "root");
+	/* Two that agree: it is his, so it is not missed when he takes it away. */
+	assert_int_equal(sn_marks_read(c, &seen, NULL), 0);
+	assert_true(seen.supernode && !seen.our_supernode && !seen.own_supernode);
 	free(a);
 	free(b);
 	free(c);
