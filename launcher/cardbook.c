@@ -2,8 +2,9 @@
 /*
  * cardbook.c - the marks on a node's cards and domains, read.
  *
- * People write this text, too. A mark is believed whatever is inside it: a card
- * masked in error does less harm than a bad one given out.
+ * People write this text, too. A mark is believed whatever is inside it, and a book
+ * that cannot be read has all cards in it: one that is masked in error does less
+ * harm than a bad one given out.
  */
 #include "config.h"
 
@@ -108,6 +109,20 @@ static int read_card(const char *key, struct json_object *value,
 	return rc;
 }
 
+/* err is NULL or has the sentence so far. */
+static int mask_all(struct sn_cardbook *ret, int rc, struct sn_err *err)
+{
+	struct sn_err what;
+
+	ret->masked = ret->drained = UINT64_MAX;
+	ret->unreadable = true;
+	if (!err)
+		return rc;
+	what = *err;
+	return sn_err_set(err, rc, "%s; until that is put right all cards of the node are masked",
+			  what.text);
+}
+
 static int read_cards(struct json_object *root, struct sn_cardbook *ret,
 		      struct sn_err *err)
 {
@@ -116,10 +131,11 @@ static int read_cards(struct json_object *root, struct sn_cardbook *ret,
 
 	if (!has_mark(root, SN_CARDBOOK_CARDS_KEY, &cards))
 		return 0;
-	if (!json_object_is_type(cards, json_type_object))
-		return sn_err_set(err, -EINVAL,
-				  WHO ": \"cards\" is %s; want an object",
-				  snctl_json_kind(cards));
+	if (!json_object_is_type(cards, json_type_object)) {
+		sn_err_set(err, -EINVAL, WHO ": \"cards\" is %s; want an object",
+			   snctl_json_kind(cards));
+		return mask_all(ret, -EINVAL, err);
+	}
 	json_object_object_foreach(cards, key, value) {
 		one = read_card(key, value, ret, rc ? NULL : err);
 		rc = rc ? rc : one;
@@ -157,6 +173,8 @@ int sn_cardbook_read(const char *extra, struct sn_cardbook *ret,
 		       !strstr(extra, "\\u")))
 		return 0;
 	rc = sn_extratext_parse(extra, &root, err);
+	if (rc && strstr(extra, "\"" SN_CARDBOOK_CARDS_KEY "\""))
+		return mask_all(ret, rc, err);
 	if (rc || !root)
 		return rc;
 	rc = read_cards(root, ret, err);
@@ -206,10 +224,9 @@ static bool find_mark(struct json_object *root, enum sn_cardkind kind,
 			has_mark(in, cardbook_kind_key(kind), ret);
 	snprintf(key, sizeof(key), "%u", card);
 	if (!has_mark(root, SN_CARDBOOK_CARDS_KEY, &in) ||
-	    !json_object_is_type(in, json_type_object) ||
-	    !has_mark(in, key, &in))
+	    (json_object_is_type(in, json_type_object) && !has_mark(in, key, &in)))
 		return false;
-	/* As read_card() has it. */
+	/* As read_cards() and read_card() have it. */
 	if (!json_object_is_type(in, json_type_object)) {
 		*ret = in;
 		return kind == SN_CARDKIND_DRAIN;

@@ -43,12 +43,14 @@ struct sn_cardbook {
 	/* bit c: card c. masked = drained | unhealthy */
 	uint64_t masked, drained, unhealthy;
 	bool degraded_supernode, degraded_unit;
+	bool unreadable; /* it cannot be told which cards are marked: all count */
 };
 
 /*
  * extra may be NULL or ""; cheap where it has none of these marks. -EINVAL: no JSON,
  * or no book; *ret then has what could be told: a mark that makes no sense masks
- * its card all the same.
+ * its card all the same, and where "cards" is no object, or is in a text that is
+ * none, all 64 are drained.
  */
 int sn_cardbook_read(const char *extra, struct sn_cardbook *ret,
 		     struct sn_err *err);
@@ -62,7 +64,8 @@ enum sn_cardkind {
 };
 
 /* -ENOENT: there is no such mark (card is not looked at for domains); -EINVAL as
- * above. A member that makes no sense is left empty. */
+ * above. A member that makes no sense is left empty; so is the drain mark of each
+ * card where "cards" is no object. */
 int sn_cardbook_find(const char *extra, enum sn_cardkind kind, uint32_t card,
 		     struct sn_cardmark *ret, struct sn_err *err);
 

@@ -130,8 +130,9 @@ static int change_all(struct json_object *root, enum sn_cardkind kind,
 
 	if (json_object_object_get_ex(root, book, &is) && is &&
 	    !json_object_is_type(is, json_type_object))
-		return sn_err_set(err, -EINVAL, WHO ": \"%s\" is %s; want an object",
-				  book, snctl_json_kind(is));
+		return sn_err_set(err, -EINVAL, WHO ": \"%s\" is %s; want an object%s",
+				  book, snctl_json_kind(is), domain ? "" :
+				  "; until that is put right all cards of the node are masked");
 	if (domain)
 		rc = change(root, book, NULL, kind, mark);
 	for (; !domain && !rc && cards; cards &= cards - 1) {

@@ -116,7 +116,8 @@ static int drain(const struct plan *plan, const char *extra, uint64_t cards,
 	struct sn_cardbook is;
 
 	(void)sn_cardbook_read(extra, &is, NULL);
-	if (is.drained & cards)
+	/* Where it is unreadable, writing says why. */
+	if (is.drained & cards && !is.unreadable)
 		return refuse_drained(extra, is.drained & cards, err);
 	return sn_cardbook_set(extra, SN_CARDKIND_DRAIN, cards, &plan->mark, ret, err);
 }

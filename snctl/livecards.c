@@ -11,7 +11,7 @@ void live_read_masks(struct live_node *node)
 {
 	struct sn_cardbook book;
 
-	/* What cannot be read of it masks nothing for slurmctld either. */
+	/* The same for slurmctld: where it cannot be read, all. */
 	(void)sn_cardbook_read(node->info->extra, &book, NULL);
 	node->masked = book.masked & node->cards;
 }

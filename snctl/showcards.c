@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -97,15 +98,53 @@ static void add_mark(const struct live *live, uint32_t n, uint32_t card,
 	table_add(t, "%s", mark.why[0] ? mark.why : "-");
 }
 
+/* What is odd in the node's record; true: it says nothing of single cards. */
+static bool is_unreadable(const struct live *live, uint32_t n, struct sn_err *why)
+{
+	const node_info_t *info = live->node[n].info;
+	struct sn_cardbook book;
+
+	if (!info || !sn_cardbook_read(info->extra, &book, why))
+		return false;
+	fprintf(stderr, "snctl show: warning: node %s: %s\n",
+		live->topo->node[n].name, why->text);
+	return book.unreadable;
+}
+
+static void add_unreadable(const struct live *live, uint32_t n, uint32_t card,
+			   const char *why, struct table *t)
+{
+	const struct live_job *job = live_card_job(live, n, UINT64_C(1) << card);
+
+	table_add(t, "%s", live->topo->node[n].name);
+	table_add(t, "%u", card);
+	table_add(t, "unreadable");
+	table_add(t, "-");
+	table_add(t, "-");
+	if (job)
+		table_add(t, "%u", job->info->job_id);
+	else
+		table_add(t, "-");
+	table_add(t, "%s", why);
+}
+
 int show_masks(const struct live *live, struct table *t, struct sn_err *err)
 {
 	(void)err;
-	for (uint32_t n = 0; n < live->topo->n_nodes; n++)
+	for (uint32_t n = 0; n < live->topo->n_nodes; n++) {
+		struct sn_err why;
+		bool unreadable = is_unreadable(live, n, &why);
+
 		for (uint64_t m = live->node[n].masked; m; m &= m - 1) {
 			uint32_t card = (uint32_t)__builtin_ctzll(m);
 
+			if (unreadable) {
+				add_unreadable(live, n, card, why.text, t);
+				continue;
+			}
 			add_mark(live, n, card, SN_CARDKIND_DRAIN, t);
 			add_mark(live, n, card, SN_CARDKIND_HEALTH, t);
 		}
+	}
 	return 0;
 }

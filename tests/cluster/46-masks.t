@@ -5,7 +5,7 @@
 # says so. Here slurmctld only counts cards (no Cores= or Type= in gres.conf).
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/masks.sh"
-LOG_ALLOW="Security violation, UPDATE_NODE" # by nobody, below
+LOG_ALLOW="Security violation, UPDATE_NODE|node n001: the node's extra" # by nobody, and the last part
 start_cluster
 
 # ---- what is refused, and changes nothing
@@ -55,4 +55,17 @@ ok "it comes back" snctl card resume n001:6
 ok "inside: 8 cards run" runs "$b"
 drop "$b"
 scontrol delete reservation r
+
+# ---- a record that does not tell which cards are bad
+ok "somebody writes a list" scontrol update NodeName=n001 Extra='{"cards":[3,4]}'
+c=$(hold -w n001 --gres=npu:1)
+ok "no card is given out" waits "$c"
+is "they are shown" "$(snctl show cards --json 2>/dev/null | json "len([m for m in d['masked'] if m['state'] == 'unreadable'])")" 8
+like "and why" "$(snctl show cards 2>&1 >/dev/null)" 'warning: node n001: .*"cards" is an array; .*all cards of the node are masked'
+like "none is drained" "$(snctl card drain n001:1 --reason=x 2>&1)" '"cards" is an array'
+like "nor resumed" "$(snctl card resume n001:1 2>&1)" '"cards" is an array'
+is "nothing was written" "$(extra_of n001)" '{"cards":[3,4]}'
+ok "it is put right" scontrol update NodeName=n001 Extra=
+ok "and the job runs" runs "$c"
+drop "$c"
 finish

@@ -138,17 +138,23 @@ static void others_keep_what_is_theirs(void **state)
 /* A card is rather masked in error than given out in error. */
 static void marks_that_make_no_sense_count(void **state)
 {
-	static const struct { const char *extra; uint64_t masked; int rc; } cases[] = {
+	const uint64_t all = UINT64_MAX; /* it cannot be told which */
+	const struct { const char *extra; uint64_t masked; int rc; } cases[] = {
 		{ "{\"cards\": {\"3\": {\"drain\": {}}}}", 0x8, 0 },
 		{ "{\"cards\": {\"3\": {\"drain\": {\"by\": 7, \"at\": -1, \"why\": []}}}}", 0x8, 0 },
 		{ "{\"cards\": {\"3\": {\"drain\": true}, \"4\": {\"health\": {\"state\": \"odd\"}}}}", 0x18, -EINVAL },
 		{ "{\"cards\": {\"3\": 1, \"0\": {\"health\": 0}}}", 0x9, -EINVAL },
 		{ "{\"cards\": {\"64\": {\"drain\": {}}, \"-1\": 1, \"03\": 1, \"\": 1, \"5\": {\"drain\": {}}}}", 0x20, -EINVAL },
 		{ "{\"cards\": {\"3\": {\"drain\": null}, \"4\": null, \"5\": {}}}", 0, 0 },
-		{ "{\"cards\": 5}", 0, -EINVAL },
-		{ "{\"cards\": {", 0, -EINVAL },
-		{ "{\"cards\": {\"3\": {\"drain\": {}}, \"3\": {}}}", 0, -EINVAL },
-		{ "\"cards\"", 0, -EINVAL },
+		{ "{\"cards\": 5}", all, -EINVAL },
+		{ "{\"cards\": [3, 4]}", all, -EINVAL },
+		{ "{\"cards\": \"3\", \"degraded\": {}}", all, -EINVAL },
+		{ "{\"card\\u0073\": false}", all, -EINVAL },
+		{ "{\"cards\": {", all, -EINVAL },
+		{ "{\"cards\": {\"3\": {\"drain\": {}}, \"3\": {}}}", all, -EINVAL },
+		{ "\"cards\"", all, -EINVAL },
+		{ "{\"cards\": null}", 0, 0 },
+		{ "{\"degraded\": 5}", 0, -EINVAL },
 		{ "rack 5", 0, 0 },
 		{ "", 0, 0 },
 	};
@@ -161,6 +167,13 @@ static void marks_that_make_no_sense_count(void **state)
 		assert_int_equal(sn_cardbook_read(cases[i].extra, &got, &err), cases[i].rc);
 		assert_true(got.masked == cases[i].masked);
 		assert_true(!cases[i].rc == !err.text[0]);
+		assert_int_equal(got.unreadable, cases[i].masked == all);
+		assert_int_equal(!!strstr(err.text, "all cards of the node are masked"),
+				 cases[i].masked == all);
+		assert_true(got.drained == cases[i].masked || !got.unreadable);
+		/* without room for a sentence, too */
+		(void)sn_cardbook_read(cases[i].extra, &got, NULL);
+		assert_true(got.masked == cases[i].masked);
 	}
 }
 
@@ -176,6 +189,8 @@ static void they_can_be_taken_away(void **state)
 	assert_string_equal(got.by, "");
 	assert_string_equal(b, "");
 	free(a);
+	assert_int_equal(sn_cardbook_find("{\"cards\":5}", SN_CARDKIND_DRAIN, 3, &got, NULL), 0);
+	assert_int_equal(sn_cardbook_find("{\"cards\":5}", SN_CARDKIND_HEALTH, 3, &got, NULL), -ENOENT);
 	/* or overwritten */
 	a = set(odd, SN_CARDKIND_DRAIN, 0x18, &drain);
 	assert_true(book("{}").masked == 0);
