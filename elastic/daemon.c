@@ -186,7 +186,11 @@ static int start(struct sn_daemon *d, struct sn_err *err)
  * still waits for slurmctld ends with the process. */
 static void end(struct sn_daemon *d)
 {
-	bool all = sn_pool_destroy(d->talk, END_MS);
+	bool all;
+
+	/* Before the lock goes: a daemon of this host that takes over listens there. */
+	sn_server_close(d->server);
+	all = sn_pool_destroy(d->talk, END_MS);
 
 	all &= sn_pool_destroy(d->disk, END_MS);
 	all &= sn_pool_destroy(d->slurm_read, all ? 200 : 0);

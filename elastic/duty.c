@@ -51,7 +51,7 @@ static void listen_unix(struct sn_daemon *d)
 	if (d->listens_unix || !*d->conf.where.socket)
 		return;
 	if (sn_server_listen_unix(d->server, d->conf.where.socket, &err))
-		sn_log_error("%s; clients of this host use TCP", err.text);
+		sn_log_limited(SN_LOG_ERROR, "%s; clients of this host use TCP", err.text);
 	else
 		d->listens_unix = true;
 }
@@ -67,7 +67,7 @@ static void listen_tcp(struct sn_daemon *d)
 	d->listens_tcp = !rc;
 	/* While another daemon of this host is in charge it has the port. */
 	if (rc && (rc != -EADDRINUSE || d->duty != SN_DUTY_STANDBY))
-		sn_log_error("%s", err.text);
+		sn_log_limited(SN_LOG_ERROR, "%s; trying again", err.text);
 }
 
 static void say_history(struct sn_daemon *d, struct take *t)
@@ -213,6 +213,11 @@ static void on_duty(void *ctx)
 	struct take *t = NULL;
 	struct check *c = NULL;
 
+	/* Who was in charge here before may not have let go of it yet. */
+	if (d->duty == SN_DUTY_IN_CHARGE) {
+		listen_tcp(d);
+		listen_unix(d);
+	}
 	sn_timer_set(d->duty_timer, d->duty == SN_DUTY_IN_CHARGE ? CHECK_MS : STANDBY_MS);
 	if (d->duty == SN_DUTY_STANDBY && (t = calloc(1, sizeof(*t)))) {
 		d->duty = SN_DUTY_TAKING;

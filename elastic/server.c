@@ -393,13 +393,8 @@ int sn_server_create(struct sn_loop *loop, const struct sn_server_limits *limits
 	return 0;
 }
 
-void sn_server_destroy(struct sn_server *server)
+void sn_server_close(struct sn_server *server)
 {
-	if (!server)
-		return;
-	server->calls.gone = NULL;
-	while (server->first)
-		free_conn(server->first);
 	for (uint32_t i = 0; i < server->n_listeners; i++) {
 		sn_watch_end(server->listener[i].watch);
 		close(server->listener[i].fd);
@@ -407,6 +402,17 @@ void sn_server_destroy(struct sn_server *server)
 			unlink(server->listener[i].path);
 		free(server->listener[i].path);
 	}
+	server->n_listeners = 0;
+}
+
+void sn_server_destroy(struct sn_server *server)
+{
+	if (!server)
+		return;
+	server->calls.gone = NULL;
+	while (server->first)
+		free_conn(server->first);
+	sn_server_close(server);
 	sn_timer_end(server->sweep);
 	free(server);
 }

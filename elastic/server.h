@@ -55,6 +55,8 @@ int sn_server_listen_tcp(struct sn_server *server, uint32_t port, struct sn_err 
 uint32_t sn_server_port(const struct sn_server *server);
 /* What is there of that name goes if nobody listens to it. -EADDRINUSE. */
 int sn_server_listen_unix(struct sn_server *server, const char *path, struct sn_err *err);
+/* No more of it: the port and the Unix socket are free for others. */
+void sn_server_close(struct sn_server *server);
 void sn_server_limit(struct sn_server *server, const struct sn_server_limits *limits);
 
 /* Send n credentials as frames. more: a stream, the connection stays. False: it has

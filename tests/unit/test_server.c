@@ -324,6 +324,38 @@ static void a_second_daemon(void **state)
 	sn_server_destroy(second);
 }
 
+/* One that ends lets go of the port and the socket while it still has connections,
+ * and another can have them at once. */
+static void closed_and_taken_over(void **state)
+{
+	const struct sn_server_limits limits = { 8, 6, 300, 300 };
+	const struct sn_server_calls calls = { request, gone };
+	char *answer[] = { (char *)"MUNGE:one:" };
+	uint32_t port = sn_server_port(server);
+	struct sn_server *second;
+	struct sn_err err;
+	int fd = dial_tcp();
+	char c;
+
+	(void)state;
+	say(fd, "MUNGE:ask:");
+	while (!n_requests)
+		turn(1000);
+	assert_int_equal(sn_server_create(loop, &limits, &calls, NULL, &second, NULL), 0);
+	assert_int_equal(sn_server_listen_tcp(second, port, &err), -EADDRINUSE);
+	sn_server_close(server);
+	sn_server_close(server);
+	assert_int_equal(sn_server_listen_tcp(second, port, &err), 0);
+	assert_int_equal(sn_server_listen_unix(second, path, &err), 0);
+	assert_true(sn_server_send(server, ticket[0], answer, 1, false));
+	assert_int_equal(recv(fd, &c, 1, 0), 1);
+	close(fd);
+	/* The first takes nothing of the second's with it. */
+	sn_server_destroy(server);
+	server = second;
+	close(dial_unix());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +366,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(askers_are_not_evicted, make, drop),
 		cmocka_unit_test_setup_teardown(a_reader_that_sleeps, make, drop),
 		cmocka_unit_test_setup_teardown(a_second_daemon, make, drop),
+		cmocka_unit_test_setup_teardown(closed_and_taken_over, make, drop),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, remove_dir);
