@@ -70,6 +70,9 @@ int sn_marks_read(const char *extra, struct sn_marks_seen *ret, struct sn_err *e
 	ret->our_supernode = book.degraded_supernode && is_ours(extra, SN_CARDKIND_SUPERNODE);
 	ret->our_unit = book.degraded_unit && is_ours(extra, SN_CARDKIND_UNIT);
 	read_own(extra, ret);
+	/* That no mark can be read does not say that somebody has resumed the card. */
+	if (book.unreadable)
+		ret->own = 0;
 	return rc;
 }
 

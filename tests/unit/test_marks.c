@@ -169,6 +169,31 @@ static void extra_that_is_none(void **state)
 	}
 }
 
+/* Somebody's hand slipped: the marks are not there to be read, yet nobody has looked
+ * at the card and resumed it. */
+static void a_book_that_cannot_be_read_resumes_nothing(void **state)
+{
+	static const char *const bad[] = {
+		"{\"cards\":[3],\"snelasticd\":{\"cards\":[3]}}",
+		"{\"cards\":{\"3\":{},\"3\":{}},\"snelasticd\":{\"cards\":[3]}}",
+	};
+	struct sn_cardmark all[1] = { mark(SN_CARDHEALTH_SUSPECT, "slow") };
+	struct sn_marks m = { .cards = 8, .card = all };
+	struct sn_marks_gone gone = { 0 };
+	struct sn_marks_seen seen;
+	struct sn_err err;
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(sn_marks_read(bad[i], &seen, &err), -EINVAL);
+		assert_true(!seen.cards && !seen.own);
+		assert_int_equal(sn_marks_write(bad[i], &m, &text, &gone, &err), -EINVAL);
+		assert_false(gone.cards);
+		assert_null(text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +201,7 @@ int main(void)
 		cmocka_unit_test(what_others_do),
 		cmocka_unit_test(domains),
 		cmocka_unit_test(extra_that_is_none),
+		cmocka_unit_test(a_book_that_cannot_be_read_resumes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
