@@ -141,7 +141,7 @@ static int check_required(const job_desc_msg_t *job_desc,
 	if (i >= 0) {
 		sn = &topo->supernode[topo->node[api->topo_node((uint32_t)i)].supernode];
 		rc = sn_err_set(err, -ENOSPC,
-				"-w %s can never be had: node %s is held back as one of the SpareNodes of %s, the last %u of its %u nodes, which only jobs with --replaces get",
+				"-w %s might never be had: node %s is held back as one of the SpareNodes of %s, the last %u of its %u nodes, which only jobs with --replaces get while they are wholly free",
 				job_desc->req_nodes,
 				node_record_table_ptr[i]->name, sn->name,
 				sn->spare_nodes, sn->n_nodes);
@@ -172,7 +172,7 @@ static int check(const job_desc_msg_t *job_desc, const struct sn_topoapi *api,
 		return rc;
 	names = bitmap2node_name(held);
 	rc = sn_err_set(err, -ENOSPC,
-			"the job can never run: %u %s, and of the %u that it may use %u %s held back as SpareNodes (%.120s) for jobs with --replaces, so that %u are left",
+			"the job might never run: %u %s, and of the %u that it may use %u %s held back as SpareNodes (%.120s) for jobs with --replaces, so that %u are left",
 			want, by, all, kept, kept == 1 ? "is" : "are", names,
 			all - kept);
 	xfree(names);

@@ -5,7 +5,8 @@
  *
  * Which nodes are held changes as nodes fail or are used. But the last SpareNodes
  * nodes of a supernode are held whenever they are wholly free; a job that cannot do
- * without them would wait for ever.
+ * without them would wait until another job, that replaces nodes, has part of them
+ * or they have masked cards: most likely for ever.
  */
 #ifndef SN_PLUGINS_JOB_SUBMIT_SUPERNODE_SPAREROOM_H
 #define SN_PLUGINS_JOB_SUBMIT_SUPERNODE_SPAREROOM_H

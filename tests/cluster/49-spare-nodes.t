@@ -88,9 +88,9 @@ is "a partition without the spare can be filled" "$(try -p three --parallel=tp=4
 # ---- what can never be is told ------------------------------------------------------------
 
 refused "an atom that takes all of a supernode" '1 atom of 16 cards is wanted, room for 0.*2 nodes held back as SpareNodes' --parallel=tp=4,ep=16,etp=1,dp=4
-refused "all nodes" '8 nodes are wanted, and of the 8 that it may use 2 are held back as SpareNodes .n\[004,008\].*6 are left' -N8
+refused "all nodes" 'the job might never run: 8 nodes are wanted, and of the 8 that it may use 2 are held back as SpareNodes .n\[004,008\].*6 are left' -N8
 refused "the spare by name" 'node n008 is required, but it is held back as one of the SpareNodes of b' -w n008 --parallel=tp=4
-refused "for a job without --parallel" 'n008 is held back as one of the SpareNodes of b' -w n008
+refused "for a job without --parallel" '-w n008 might never be had: node n008 is held back as one of the SpareNodes of b, .* while they are wholly free' -w n008
 
 # ---- replacements ---------------------------------------------------------------------------
 
