@@ -145,6 +145,7 @@ void sn_health_destroy(struct sn_health *h)
 	free(h->mark);
 	free(h->domain);
 	free(h->cohort);
+	free(h->waiting);
 	free(h->hash);
 	free(h->scratch);
 	free(h->excess);
@@ -371,8 +372,9 @@ int sn_health_tick(struct sn_health *h, double now,
 
 	if (!is_finite(now))
 		return sn_err_set(err, -EINVAL, "the time is no number");
-	for (uint32_t i = 0; i < h->n_cohorts; i++) {
-		rc = sn_rows_due(h, h->cohort[i], false, now, actions, err);
+	/* From the end: one whose last row is judged leaves its place to the last. */
+	for (uint32_t i = h->n_waiting; i-- > 0;) {
+		rc = sn_rows_due(h, h->waiting[i], false, now, actions, err);
 		if (rc)
 			return rc;
 	}
@@ -394,8 +396,8 @@ double sn_health_next(const struct sn_health *h, double now)
 {
 	double next = now + CLEAN_EVERY;
 
-	for (uint32_t i = 0; i < h->n_cohorts; i++) {
-		double at = sn_rows_next(h, h->cohort[i]);
+	for (uint32_t i = 0; i < h->n_waiting; i++) {
+		double at = sn_rows_next(h, h->waiting[i]);
 
 		next = at < next ? at : next;
 	}

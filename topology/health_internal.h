@@ -106,6 +106,7 @@ struct sn_cohort {
 	uint32_t supernode, job, metric, gen;
 	uint32_t place; /* in h->cohort[] */
 	bool hint;
+	uint32_t waits_at; /* in h->waiting[], with open rows */
 	bool closed_any;
 	uint64_t closed; /* steps up to here are judged */
 	uint32_t expected; /* samples that make a row whole; 0: not known */
@@ -144,6 +145,8 @@ struct sn_health {
 	struct sn_mark **spare; /* so that judging a row cannot run out of memory */
 	uint32_t n_spare, size_spare;
 	struct sn_cohort **cohort, **hash;
+	struct sn_cohort **waiting; /* those with open rows; of size_cohorts */
+	uint32_t n_waiting;
 	uint32_t n_cohorts, size_cohorts, n_hash;
 	uint32_t n_of[2]; /* cohorts: believed, of hints */
 	struct sn_hdomain **domain; /* [supernodes + units]; NULL: nothing known */

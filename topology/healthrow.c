@@ -41,11 +41,19 @@ static void free_row(struct sn_health *h, const struct sn_cohort *c,
 	free(row);
 }
 
+static void stop_waiting(struct sn_health *h, struct sn_cohort *c)
+{
+	h->waiting[c->waits_at] = h->waiting[--h->n_waiting];
+	h->waiting[c->waits_at]->waits_at = c->waits_at;
+}
+
 void sn_cohort_drop(struct sn_health *h, struct sn_cohort *c)
 {
 	struct sn_cohort **at = &h->hash[hash_of(h, c->supernode, c->job, c->metric,
 						 c->hint)];
 
+	if (c->n_rows)
+		stop_waiting(h, c);
 	while (*at != c)
 		at = &(*at)->next;
 	*at = c->next;
@@ -102,6 +110,10 @@ static int find_cohort(struct sn_health *h, uint32_t supernode, uint32_t job,
 		if (!grown)
 			return sn_health_no_memory(err);
 		h->cohort = grown;
+		grown = realloc(h->waiting, size * sizeof(*grown));
+		if (!grown)
+			return sn_health_no_memory(err);
+		h->waiting = grown;
 		h->size_cohorts = size;
 	}
 	c = calloc(1, sizeof(*c));
@@ -211,6 +223,8 @@ static int close_first(struct sn_health *h, struct sn_cohort *c, double now,
 	c->expected = row->n;
 	c->n_rows--;
 	memmove(&c->row[0], &c->row[1], c->n_rows * sizeof(c->row[0]));
+	if (!c->n_rows)
+		stop_waiting(h, c);
 	free_row(h, c, row);
 	return 0;
 }
@@ -299,7 +313,10 @@ static int find_row(struct sn_health *h, struct sn_cohort *c, uint64_t step,
 	row->first = row->last = now;
 	memmove(&c->row[at + 1], &c->row[at], (c->n_rows - at) * sizeof(c->row[0]));
 	c->row[at] = row;
-	c->n_rows++;
+	if (!c->n_rows++) {
+		c->waits_at = h->n_waiting;
+		h->waiting[h->n_waiting++] = c;
+	}
 	*ret = row;
 	return 0;
 }
