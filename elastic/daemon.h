@@ -85,6 +85,7 @@ struct sn_daemon_node { /* beside topo->node */
 	bool dirty; /* its record is to be written */
 	bool recheck; /* what stands in it is to be looked at again */
 	int64_t written; /* ms; when it was last */
+	bool unwritable; /* its extra cannot take the marks: the node was drained */
 	uint64_t probe; /* cards that are to be probed */
 	/* An administrator has taken these marks away, and the record still says that
 	 * there were some (elastic/marks.h). */

@@ -11,9 +11,11 @@
 #include <json-c/json.h>
 
 #include "elastic/marks.h"
+#include "launcher/extratext.h"
 #include "snctl/jsonread.h"
 
 #define KEY "snelasticd"
+#define BRIEF "sick"
 
 void sn_marks_done(struct sn_marks *marks)
 {
@@ -132,8 +134,7 @@ static int set_own(char **text, const struct sn_marks *marks, bool supernode, bo
 		   struct sn_err *err)
 {
 	struct json_object *o = NULL, *own, *cards;
-	const char *fresh;
-	char *copy;
+	char *fresh;
 	int rc = 0;
 
 	if (**text)
@@ -160,14 +161,12 @@ static int set_own(char **text, const struct sn_marks *marks, bool supernode, bo
 			json_object_object_add(own, "unit", json_object_new_boolean(1));
 		json_object_object_add(o, KEY, own);
 	}
-	fresh = json_object_object_length(o) ?
-		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : "";
-	copy = fresh ? strdup(fresh) : NULL;
+	rc = sn_extratext_print(o, "take what is not needed out of it", &fresh, err);
 	json_object_put(o);
-	if (!copy)
-		return sn_err_set(err, -ENOMEM, "no memory");
+	if (rc)
+		return rc;
 	free(*text);
-	*text = copy;
+	*text = fresh;
 	return 0;
 }
 
@@ -180,8 +179,8 @@ static void find_gone(const struct sn_marks_seen *seen, const struct sn_marks *m
 	ret->unit = marks->unit && seen->own_unit && !seen->unit && !marks->anew_unit;
 }
 
-int sn_marks_write(const char *extra, const struct sn_marks *marks, char **ret,
-		   struct sn_marks_gone *ret_gone, struct sn_err *err)
+static int write_all(const char *extra, const struct sn_marks *marks, char **ret,
+		     struct sn_marks_gone *ret_gone, struct sn_err *err)
 {
 	char *text = strdup(extra ? extra : "");
 	struct sn_marks_gone gone = { 0 };
@@ -215,4 +214,24 @@ int sn_marks_write(const char *extra, const struct sn_marks *marks, char **ret,
 	if (ret_gone)
 		*ret_gone = gone;
 	return rc;
+}
+
+int sn_marks_write(const char *extra, const struct sn_marks *marks, char **ret,
+		   struct sn_marks_gone *ret_gone, struct sn_err *err)
+{
+	struct sn_cardmark card[SN_CARDBOOK_CARDS];
+	struct sn_marks brief = *marks;
+	int rc = write_all(extra, marks, ret, ret_gone, err);
+
+	if (rc != -E2BIG)
+		return rc;
+	/* Rather a mark without its reason than none. */
+	brief.card = card;
+	for (int i = 0; i < __builtin_popcountll(marks->cards); i++) {
+		card[i] = marks->card[i];
+		strcpy(card[i].why, BRIEF);
+	}
+	strcpy(brief.supernode_mark.why, BRIEF);
+	strcpy(brief.unit_mark.why, BRIEF);
+	return write_all(extra, &brief, ret, ret_gone, err);
 }

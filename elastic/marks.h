@@ -46,7 +46,9 @@ struct sn_marks_gone { /* what an administrator has taken away */
 	bool supernode, unit;
 };
 
-/* The new text of extra, *ret (free); the same text where it says so already. A
+/* The new text of extra, *ret (free); the same text where it says so already. Where
+ * it would be too long the marks' reasons are left out. -EINVAL: extra is no JSON
+ * object; -E2BIG: it has no room even so. A
  * domain that an administrator has degraded is left alone. What he has taken away
  * is not written again, but told in *ret_gone (may be NULL). */
 int sn_marks_write(const char *extra, const struct sn_marks *marks, char **ret,

@@ -197,6 +197,13 @@ static void add_time(struct json_object *o, const char *key, double t)
 	json_object_object_add(o, key, json_object_new_int64((int64_t)t));
 }
 
+/* Does the node's record have its marks, as far as is known? */
+static bool is_in_force(const struct sn_daemon *d, uint32_t node)
+{
+	return !d->node[node].dirty && !d->node[node].unwritable &&
+		!(d->writing && d->writing_node == node);
+}
+
 static void add_card(struct show *s, uint32_t node, uint32_t card,
 		     const struct sn_health_card_info *info)
 {
@@ -213,6 +220,7 @@ static void add_card(struct show *s, uint32_t node, uint32_t card,
 	if (info->state != SN_HEALTH_HEALTHY) {
 		add_time(o, "since", info->since);
 		json_object_object_add(o, "why", json_object_new_string(info->why));
+		json_object_object_add(o, "in_force", json_object_new_boolean(is_in_force(s->d, node)));
 	}
 	json_object_object_add(o, "marks", json_object_new_int64(info->n_times));
 	if (info->hinted)

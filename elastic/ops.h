@@ -23,7 +23,8 @@
  *			"why": "…"}]}; what it is told counts as begun, and is answered by
  *			a health.report with "probes"
  * health.show		{"op": "health.show", "nodes": "n[001-008]"}; without nodes all
- *			that are not healthy → "cards", "domains"
+ *			that are not healthy → "cards", "domains". "in_force": false:
+ *			the node's record does not have the card's mark (yet)
  * health.release	{"op": "health.release", "node": "n003", "cards": [3], "why": "…"}
  *			back to work, whatever the engine thinks; operators
  * health.probe		{"op": "health.probe", "node": "n003", "cards": [3]}: ask for a

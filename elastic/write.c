@@ -29,8 +29,9 @@ struct write {
 	struct sn_marks marks;
 	struct sn_marks_gone gone;
 	uint64_t freed; /* of d->node */
-	int rc;
-	struct sn_err err;
+	bool drain; /* if its extra cannot take the marks */
+	int rc, drain_rc;
+	struct sn_err err, drain_err;
 };
 
 static int change(void *ctx, const char *node, const char *extra, char **ret,
@@ -42,6 +43,12 @@ static int change(void *ctx, const char *node, const char *extra, char **ret,
 	return sn_marks_write(extra, &w->marks, ret, &w->gone, err);
 }
 
+/* Extra is somebody's free text, or full, and stays so till an administrator comes. */
+static bool is_unwritable(const struct write *w)
+{
+	return w->rc == -EINVAL || w->rc == -E2BIG;
+}
+
 static void write_run(struct sn_work *work)
 {
 	struct write *w = (struct write *)work;
@@ -50,6 +57,10 @@ static void write_run(struct sn_work *work)
 	w->rc = sn_lead_check(&w->lead, &w->err);
 	if (!w->rc)
 		w->rc = nodeextra_change(&node, 1, change, w, &w->err);
+	/* Jobs that start must not get the sick card: then none starts there. */
+	if (is_unwritable(w) && w->drain && w->marks.cards)
+		w->drain_rc = nodeextra_drain(node, "snelasticd: it has a sick card, and its extra cannot take the mark",
+					      &w->drain_err);
 }
 
 static void say_trouble(struct sn_daemon *d, const struct write *w)
@@ -79,6 +90,20 @@ static void forget_gone(struct sn_daemon_node *node, const struct sn_marks *mark
 	node->gone_unit &= !marks->anew_unit;
 }
 
+/* A change of the record's extra, or of what is to stand there, has it tried again. */
+static void set_unwritable(struct sn_daemon *d, uint32_t n, const struct write *w)
+{
+	if (d->node[n].unwritable || !w->marks.cards)
+		return;
+	d->node[n].unwritable = true;
+	sn_log_error("marks of %s cannot be written, so the node is drained: %s", w->node, w->err.text);
+	if (w->drain_rc)
+		sn_log_error("%s", w->drain_err.text);
+	daemon_event(d, "slurm", w->node, SN_NONE, 0, SN_NONE,
+		     "%s; resume the node when its extra can take the marks: %s",
+		     w->drain_rc ? w->drain_err.text : "drained", w->err.text);
+}
+
 static void write_done(struct sn_work *work)
 {
 	struct write *w = (struct write *)work;
@@ -91,6 +116,9 @@ static void write_done(struct sn_work *work)
 	} else if (!w->rc) {
 		if (d->write_failures)
 			sn_log_info("marks are written again");
+		if (d->node[n].unwritable && w->marks.cards)
+			sn_log_info("marks of %s are written; the node can be resumed", w->node);
+		d->node[n].unwritable = false;
 		d->write_failures = 0;
 		d->writes++;
 		d->node[n].written = sn_loop_now();
@@ -100,6 +128,9 @@ static void write_done(struct sn_work *work)
 		forget_gone(&d->node[n], &w->marks);
 		d->node[n].freed &= ~w->freed;
 		follow_gone(d, n, &w->gone);
+		write_some(d);
+	} else if (is_unwritable(w) && !w->drain_rc) {
+		set_unwritable(d, n, w);
 		write_some(d);
 	} else {
 		engine_mark_dirty(d, n);
@@ -219,6 +250,7 @@ void write_some(struct sn_daemon *d)
 		w->work = (struct sn_work){ write_run, write_done, NULL };
 		w->d = d;
 		w->freed = d->node[n].freed;
+		w->drain = !d->node[n].unwritable;
 		w->lead = d->lead;
 		w->rc = -ECANCELED;
 		d->writing = true;

@@ -230,12 +230,15 @@ static void print_cards(struct json_object *list, bool all)
 		struct json_object *c = json_object_array_get_idx(list, i);
 		bool probe = json_object_get_boolean(json_object_object_get(c, "probe_wanted"));
 		bool hinted = json_object_get_boolean(json_object_object_get(c, "hinted"));
+		struct json_object *force;
 
 		format_time(c, "since", since, sizeof(since));
 		table_add(&table, "%s", string_of(c, "node"));
 		table_add(&table, "%s", string_of(c, "card"));
 		table_add(&table, "%s", string_of(c, "supernode"));
-		table_add(&table, "%s%s", string_of(c, "state"), hinted ? " (hinted at)" : probe ? " (probe wanted)" : "");
+		table_add(&table, "%s%s%s", string_of(c, "state"), hinted ? " (hinted at)" : probe ? " (probe wanted)" : "",
+			  json_object_object_get_ex(c, "in_force", &force) && !json_object_get_boolean(force) ?
+			  ", NOT IN FORCE" : "");
 		table_add(&table, "%s", since);
 		table_add(&table, "%s", string_of(c, "marks"));
 		table_add(&table, "%s", *string_of(c, "why") ? string_of(c, "why") : "-");

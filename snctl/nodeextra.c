@@ -128,3 +128,27 @@ int nodeextra_change(const char *const *node, uint32_t n, nodeextra_fn change,
 	free(all);
 	return rc;
 }
+
+int nodeextra_drain(const char *node, const char *reason, struct sn_err *err)
+{
+	node_info_msg_t *info = NULL;
+	update_node_msg_t msg;
+	bool is;
+
+	if (slurm_load_node_single(&info, (char *)node, SHOW_ALL) || !info || !info->record_count)
+		return sn_err_set(err, -EIO, "node %s: slurmctld did not tell its record: %s",
+				  node, slurm_strerror(errno));
+	is = info->node_array[0].node_state & NODE_STATE_DRAIN;
+	slurm_free_node_info_msg(info);
+	if (is)
+		return 0;
+	slurm_init_update_node_msg(&msg);
+	msg.node_names = (char *)node;
+	msg.node_state = NODE_STATE_DRAIN;
+	msg.reason = (char *)reason;
+	msg.reason_uid = getuid();
+	if (slurm_update_node(&msg))
+		return sn_err_set(err, -EIO, "node %s: slurmctld did not drain it: %s", node,
+				  slurm_strerror(errno));
+	return 0;
+}

@@ -33,6 +33,7 @@ static struct {
 	struct sn_work *todo[2], *done[2]; /* reading, writing */
 	uint64_t rng;
 	struct json_object *answer; /* the last */
+	uint32_t drained[BED_NODES]; /* whole nodes: how often */
 } bed;
 
 #define BED_READ ((struct sn_pool *)&bed.todo[0])
@@ -217,6 +218,13 @@ int nodeextra_change(const char *const *node, uint32_t n, nodeextra_fn change, v
 	if (!rc)
 		bed_set_extra(i, fresh);
 	return rc;
+}
+
+int nodeextra_drain(const char *node, const char *reason, struct sn_err *err)
+{
+	(void)reason, (void)err;
+	bed.drained[bed_node(node)]++;
+	return 0;
 }
 
 /* ---- the threads ---------------------------------------------------------------------- */

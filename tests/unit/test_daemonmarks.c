@@ -76,7 +76,7 @@ static void root_resumes(uint32_t n, uint32_t c)
 /* Through the daemon: it is answered when the state is on disk. */
 static void an_operator_releases(uint32_t n, uint32_t c)
 {
-	char request[80];
+	char request[160];
 
 	snprintf(request, sizeof(request), "{\"node\": \"%s\", \"cards\": [%u]}", bed.name[n], c);
 	bed_ask(op_health_release, request);
@@ -373,6 +373,42 @@ static void health_show_costs_no_more_than_the_cluster(void **state)
 	bed_end();
 }
 
+static bool in_force(void)
+{
+	struct json_object *cards = json_object_object_get(bed_ask(op_health_show, "{}"), "cards");
+
+	return json_object_get_boolean(json_object_object_get(json_object_array_get_idx(cards, 0), "in_force"));
+}
+
+/* Somebody's own text where the marks go: then the whole node is drained, once. */
+static void extra_that_takes_no_mark(void **state)
+{
+	(void)state;
+	bed_begin(2);
+	bed_start(bed_topo);
+	bed_settle();
+	bed_set_extra(0, strdup("rack 5"));
+	bed_fault(0, 3);
+	assert_false(in_force());
+	bed_settle();
+	assert_int_equal(bed.drained[0], 1);
+	assert_string_equal(bed.extra[0], "rack 5");
+	assert_false(in_force());
+	assert_int_equal(bed.d->n_dirty, 0);
+	/* It keeps no others from being written, and is tried again when it changes. */
+	bed_fault(1, 2);
+	bed_settle();
+	assert_int_equal(bed_book(1).unhealthy, 4);
+	bed_set_extra(0, strdup("rack 6"));
+	bed_settle();
+	assert_int_equal(bed.drained[0], 1);
+	bed_set_extra(0, strdup("{\"rack\":6}"));
+	bed_settle();
+	assert_int_equal(bed_book(0).unhealthy, 8);
+	assert_true(in_force());
+	bed_end();
+}
+
 static int quiet(void **state)
 {
 	(void)state;
@@ -385,6 +421,7 @@ int main(void)
 		cmocka_unit_test(nodes_that_topology_conf_has_not),
 		cmocka_unit_test(resumed_between_read_and_write),
 		cmocka_unit_test(health_show_costs_no_more_than_the_cluster),
+		cmocka_unit_test(extra_that_takes_no_mark),
 		cmocka_unit_test(released_and_not_written),
 		cmocka_unit_test(any_order),
 	};

@@ -194,6 +194,46 @@ static void a_book_that_cannot_be_read_resumes_nothing(void **state)
 	}
 }
 
+/* Reasons go before marks do. */
+static void extra_that_is_full(void **state)
+{
+	struct sn_cardmark all[64];
+	struct sn_marks m = { .cards = UINT64_MAX, .card = all };
+	struct sn_marks_seen seen;
+	struct sn_cardmark is;
+	struct sn_err err;
+	char *extra = malloc(16384), *text, *again;
+
+	(void)state;
+	for (int i = 0; i < 64; i++) {
+		all[i] = mark(SN_CARDHEALTH_SUSPECT, "");
+		memset(all[i].why, 'x', sizeof(all[i].why) - 1);
+	}
+	for (int size = 100; size < 16300; size += 100) {
+		snprintf(extra, 16384, "{\"other\":\"%0*d\"}", size, 0);
+		if (sn_marks_write(extra, &m, &text, NULL, &err)) {
+			assert_true(size > 9000);
+			m.cards = 1;
+			assert_int_equal(sn_marks_write(extra, &m, &text, NULL, &err), 0);
+			free(text);
+			m.cards = UINT64_MAX;
+			break;
+		}
+		assert_int_equal(sn_marks_read(text, &seen, NULL), 0);
+		assert_true(seen.cards == UINT64_MAX && seen.own == UINT64_MAX);
+		assert_int_equal(sn_cardbook_find(text, SN_CARDKIND_HEALTH, 7, &is, NULL), 0);
+		assert_true(*is.why);
+		assert_int_equal(sn_marks_write(text, &m, &again, NULL, &err), 0);
+		assert_string_equal(text, again);
+		free(text);
+		free(again);
+	}
+	snprintf(extra, 16384, "{\"other\":\"%016368d\"}", 0);
+	assert_int_equal(sn_marks_write(extra, &m, &text, NULL, &err), -E2BIG);
+	assert_null(text);
+	free(extra);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +242,7 @@ int main(void)
 		cmocka_unit_test(domains),
 		cmocka_unit_test(extra_that_is_none),
 		cmocka_unit_test(a_book_that_cannot_be_read_resumes_nothing),
+		cmocka_unit_test(extra_that_is_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
