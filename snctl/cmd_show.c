@@ -412,9 +412,9 @@ int cmd_show(int argc, char **argv)
 	};
 	const struct cli cli = {
 		.command = "show",
-		.usage = "[supernodes|units|fabrics|cards|pool|jobs] [--json]",
+		.usage = "[supernodes|units|fabrics|cards|pool|jobs|health] [--json]",
 		.about = "Show the live cluster: its supernodes (the default), units, fabrics, the cards of\n"
-			 "each node, who holds the pool, or its jobs.",
+			 "each node, who holds the pool, its jobs, or the cards that are not healthy.",
 		.opts = opts,
 		.max_args = 1,
 	};
@@ -423,6 +423,14 @@ int cmd_show(int argc, char **argv)
 	size_t v;
 	int rc;
 
+#ifdef HAVE_MUNGE
+	/* Another's table: snctl health show. */
+	if (argc > 1 && !strcmp(argv[1], "health")) {
+		argv[1] = argv[0];
+		argv[0] = "health";
+		return cmd_health(argc, argv);
+	}
+#endif
 	rc = cli_parse(&cli, argc, argv, &what, &n_args, &err);
 	if (rc > 0)
 		return SNCTL_DONE;
