@@ -83,10 +83,12 @@ static void say_history(struct sn_daemon *d, struct take *t)
 		     t->history_err.text);
 }
 
-/* Ids go on where the history ends; without one, where none can have been. */
+/* Ids go on where the history ends; without it, or where it was damaged and what it had
+ * is not known, where none can have been. */
 static int start_events(struct sn_daemon *d, const struct take *t, struct sn_err *err)
 {
-	uint64_t first = t->history_rc ? (uint64_t)(sn_daemon_now() * 1000) : t->last + 1;
+	bool known = !t->history_rc && !*t->note.text;
+	uint64_t first = known ? t->last + 1 : (uint64_t)(sn_daemon_now() * 1000);
 	int rc = sn_events_init(&d->events, first, err);
 
 	d->history_next = first;
