@@ -150,6 +150,7 @@ struct sn_daemon {
 	bool adopted; /* the marks in the nodes' records have been read in */
 	struct sn_timer *poll_timer;
 	struct sn_request *held; /* until the next poll has come back */
+	struct { uint32_t id; int64_t at; } unknown_job[64]; /* looked up, and not running */
 	struct { uint32_t id; int64_t at; } *report_job; /* jobs with reports */
 	uint32_t n_report_jobs, max_report_jobs;
 
@@ -251,6 +252,9 @@ void follow_end(struct sn_daemon *d);
 void follow_poll(struct sn_daemon *d); /* now */
 void follow_watch(struct sn_daemon *d); /* does slurmctld answer? once a second */
 void follow_hold(struct sn_daemon *d, struct sn_request *r); /* run r again after a poll */
+/* A poll has just shown that it does not run: asking once more would not help. */
+void follow_unknown(struct sn_daemon *d, uint32_t job);
+bool follow_is_unknown(const struct sn_daemon *d, uint32_t job);
 void follow_job(struct sn_daemon *d, uint32_t job); /* it has reports */
 /* An administrator has taken these marks away. */
 void follow_gone(struct sn_daemon *d, uint32_t node, const struct sn_marks_gone *gone);

@@ -17,6 +17,7 @@
 
 #define JOB_GRACE_MS 5000
 #define SLOW_MS 4000
+#define GAP_MS 250 /* between polls, whoever asks for one */
 
 struct poll {
 	struct sn_work work;
@@ -346,6 +347,15 @@ void follow_watch(struct sn_daemon *d)
 		say_slurm(d, true, "slurmctld has not answered for seconds");
 }
 
+/* Till a poll may begin that somebody has asked for: anybody can. */
+static int64_t next_gap(const struct sn_daemon *d)
+{
+	int64_t gap = d->conf.policy.elasticd_poll < GAP_MS ? d->conf.policy.elasticd_poll : GAP_MS;
+	int64_t left = d->poll_began + gap - sn_loop_now();
+
+	return left > 0 ? left : 0;
+}
+
 static void poll_done(struct sn_work *work)
 {
 	struct poll *p = (struct poll *)work;
@@ -376,7 +386,7 @@ static void poll_done(struct sn_work *work)
 			run_held(d);
 			engine_wake(d);
 		}
-		sn_timer_set(d->poll_timer, d->poll_again ? 0 : d->conf.policy.elasticd_poll);
+		sn_timer_set(d->poll_timer, d->poll_again ? next_gap(d) : d->conf.policy.elasticd_poll);
 		d->poll_again = false;
 	}
 	sn_view_nodes_free(p->nodes);
@@ -408,7 +418,26 @@ void follow_hold(struct sn_daemon *d, struct sn_request *r)
 {
 	r->next = d->held;
 	d->held = r;
-	follow_poll(d);
+	if (d->polling || !next_gap(d))
+		follow_poll(d);
+	else
+		sn_timer_set(d->poll_timer, next_gap(d));
+}
+
+void follow_unknown(struct sn_daemon *d, uint32_t job)
+{
+	uint32_t i = job % (sizeof(d->unknown_job) / sizeof(*d->unknown_job));
+
+	d->unknown_job[i].id = job;
+	d->unknown_job[i].at = sn_loop_now();
+}
+
+bool follow_is_unknown(const struct sn_daemon *d, uint32_t job)
+{
+	uint32_t i = job % (sizeof(d->unknown_job) / sizeof(*d->unknown_job));
+
+	return d->unknown_job[i].id == job && job &&
+		sn_loop_now() - d->unknown_job[i].at < d->conf.policy.elasticd_poll;
 }
 
 static void on_poll(void *ctx)

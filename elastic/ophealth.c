@@ -146,7 +146,10 @@ static enum sn_auth_worth judge(struct sn_daemon *d, struct sn_request *r,
 		is.has_cards = !(cards_of(rep) & ~cards);
 	}
 	/* A job that has just begun is known after the next poll. */
-	*ret_wait = rep->job && !is.known && !r->polled && r->cred.uid;
+	*ret_wait = rep->job && !is.known && !r->polled && r->cred.uid &&
+		!follow_is_unknown(d, rep->job);
+	if (rep->job && !is.known && r->polled && !d->slurm_down)
+		follow_unknown(d, rep->job);
 	return sn_auth_report(&r->who, rep->node, r->at_node, rep->job ? &is : NULL, err);
 }
 

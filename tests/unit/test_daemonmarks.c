@@ -409,6 +409,52 @@ static void extra_that_takes_no_mark(void **state)
 	bed_end();
 }
 
+static void report_for_job(uint32_t job)
+{
+	struct sn_request *r = calloc(1, sizeof(*r));
+	char text[200];
+
+	snprintf(text, sizeof(text), "{\"node\": \"n1\", \"job\": %u, \"faults\": [{\"card\": 1}]}", job);
+	r->json = json_tokener_parse(text);
+	r->cred.uid = r->who.uid = 1000;
+	r->who.from = "somewhere";
+	op_health_report(bed.d, r);
+}
+
+/* Reports for jobs that are not there: slurmctld is asked now and then, not for each. */
+static void jobs_that_are_not_there(void **state)
+{
+	uint32_t polls = 0;
+
+	(void)state;
+	bed_begin(1);
+	bed_start(bed_topo);
+	bed_settle();
+	bed.ms += 5000;
+	report_for_job(7);
+	assert_non_null(bed.todo[0]);
+	bed_run(0);
+	bed_back(0);
+	assert_null(bed.d->held);
+	assert_string_equal(json_object_get_string(json_object_object_get(bed.answer, "code")), "refused");
+	/* The same once more needs no asking, and another has to wait a little. */
+	report_for_job(7);
+	assert_null(bed.d->held);
+	report_for_job(8);
+	assert_non_null(bed.d->held);
+	assert_null(bed.todo[0]);
+	assert_in_range(bed.timer_ms, 1, 250);
+	for (uint32_t i = 0; i < 1000; i++) {
+		bed.ms += 10;
+		report_for_job(1000 + i);
+		polls += bed.todo[0] != NULL;
+		bed_run(0);
+		bed_back(0);
+	}
+	assert_in_range(polls, 1, 10000 / 250 + 1);
+	bed_end();
+}
+
 static int quiet(void **state)
 {
 	(void)state;
@@ -422,6 +468,7 @@ int main(void)
 		cmocka_unit_test(resumed_between_read_and_write),
 		cmocka_unit_test(health_show_costs_no_more_than_the_cluster),
 		cmocka_unit_test(extra_that_takes_no_mark),
+		cmocka_unit_test(jobs_that_are_not_there),
 		cmocka_unit_test(released_and_not_written),
 		cmocka_unit_test(any_order),
 	};
