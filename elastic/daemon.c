@@ -148,6 +148,7 @@ static void raise_files(uint32_t connections)
 
 static void gone(void *ctx, uint64_t ticket)
 {
+	request_gone(ctx, ticket);
 	followers_gone(ctx, ticket);
 }
 

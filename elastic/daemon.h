@@ -77,6 +77,7 @@ struct sn_request {
 	bool polled; /* it has waited for a poll already */
 	struct json_object *json; /* the request */
 	struct json_object *answer;
+	bool gone; /* whoever asked; atomic, while a thread opens it */
 	uint64_t saved; /* answered when the state of this number is on disk */
 	struct sn_request *next;
 };
@@ -110,6 +111,9 @@ struct sn_daemon {
 	int pid_fd;
 	bool stopping;
 	int64_t started; /* ms */
+
+	/* request.c */
+	struct sn_request *opening; /* threads have them, or will */
 
 	/* duty.c */
 	enum sn_duty duty;
@@ -186,6 +190,7 @@ void duty_end(struct sn_daemon *d);
 
 /* ---- request.c ---- */
 void request_take(void *ctx, uint64_t ticket, char *cred, const struct sn_peer *peer);
+void request_gone(struct sn_daemon *d, uint64_t ticket); /* nobody waits for it */
 void request_run(struct sn_daemon *d, struct sn_request *r); /* by its op */
 /* These take the request and free it. */
 void request_answer(struct sn_daemon *d, struct sn_request *r, struct json_object *answer);

@@ -9,8 +9,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +18,7 @@
 #include "elastic/frame.h"
 #include "elastic/ops.h"
 #include "elastic/report.h"
+#include "elastic/resolve.h"
 #include "snctl/jsonread.h"
 
 void request_free(struct sn_request *r)
@@ -102,7 +101,8 @@ static void send_done(struct sn_work *work)
 int request_send(struct sn_daemon *d, uint64_t ticket, uint32_t uid, struct json_object *o,
 		 bool more, void (*done)(void *ctx, uint64_t ticket, bool sent), void *ctx)
 {
-	const char *text = o && !d->stopping ?
+	/* Nothing is made, nor kept, for one who has hung up. */
+	const char *text = o && !d->stopping && sn_server_has(d->server, ticket) ?
 		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN) : NULL;
 	struct send *s = text ? calloc(1, sizeof(*s)) : NULL;
 
@@ -204,25 +204,6 @@ struct take {
 	struct sn_err err;
 };
 
-static bool resolves_to(const char *name, uint32_t addr)
-{
-	const struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
-	struct addrinfo *all;
-	struct in_addr in;
-	bool is = false;
-
-	if (!*name)
-		return false;
-	if (inet_pton(AF_INET, name, &in) == 1)
-		return in.s_addr == addr;
-	if (getaddrinfo(name, NULL, &hints, &all))
-		return false;
-	for (struct addrinfo *ai = all; ai && !is; ai = ai->ai_next)
-		is = ((struct sockaddr_in *)ai->ai_addr)->sin_addr.s_addr == addr;
-	freeaddrinfo(all);
-	return is;
-}
-
 /* Only root's word depends on it, so only for root are name servers asked. */
 static bool find_at_node(const struct take *t)
 {
@@ -235,9 +216,9 @@ static bool find_at_node(const struct take *t)
 		return false;
 	node = sn_view_node(t->nodes, name);
 	if (!node)
-		return resolves_to(name, r->origin.addr);
-	return resolves_to(node->address, r->origin.addr) ||
-		(strcmp(node->host, node->address) && resolves_to(node->host, r->origin.addr));
+		return sn_resolves_to(name, r->origin.addr);
+	return sn_resolves_to(node->address, r->origin.addr) ||
+		(strcmp(node->host, node->address) && sn_resolves_to(node->host, r->origin.addr));
 }
 
 static void take_run(struct sn_work *work)
@@ -247,6 +228,10 @@ static void take_run(struct sn_work *work)
 	char *text;
 	size_t len;
 
+	if (__atomic_load_n(&r->gone, __ATOMIC_RELAXED)) {
+		t->rc = -ECANCELED;
+		return;
+	}
 	t->rc = sn_cred_decode(t->munge_socket, t->cred, &text, &len, &r->cred, &t->err);
 	if (t->rc)
 		return;
@@ -289,20 +274,45 @@ static void find_who(struct sn_daemon *d, struct sn_request *r)
 	r->who.from = r->from;
 }
 
+/* NULL: it is not in the list. */
+static struct sn_request *take_out(struct sn_request **list, uint64_t ticket)
+{
+	for (struct sn_request **at = list; *at; at = &(*at)->next) {
+		struct sn_request *r = *at;
+
+		if (r->ticket != ticket)
+			continue;
+		*at = r->next;
+		r->next = NULL;
+		return r;
+	}
+	return NULL;
+}
+
+void request_gone(struct sn_daemon *d, uint64_t ticket)
+{
+	for (struct sn_request *r = d->opening; r; r = r->next)
+		if (r->ticket == ticket)
+			__atomic_store_n(&r->gone, true, __ATOMIC_RELAXED);
+	request_free(take_out(&d->held, ticket));
+	request_free(take_out(&d->waiting, ticket));
+}
+
 static void take_done(struct sn_work *work)
 {
 	struct take *t = (struct take *)work;
 	struct sn_daemon *d = t->d;
 	struct sn_request *r = t->r;
 
+	take_out(&d->opening, r->ticket);
 	sn_view_nodes_free(t->nodes);
 	free(t->cred);
 	/* Who it was is known: he is told. */
 	if (t->rc == -EINVAL && r->cred.uid != UINT32_MAX && !d->stopping) {
 		find_who(d, r);
 		request_fail(d, r, SN_OP_CODE_INVALID, "%s", t->err.text);
-	} else if (t->rc || d->stopping) {
-		if (t->rc != -ECANCELED) {
+	} else if (t->rc || d->stopping || r->gone) {
+		if (t->rc && t->rc != -ECANCELED) {
 			d->refused++;
 			sn_log_limited(SN_LOG_ERROR, "refused: a request from %s: %s", r->peer.text,
 				       t->err.text);
@@ -324,8 +334,12 @@ void request_take(void *ctx, uint64_t ticket, char *cred, const struct sn_peer *
 	struct sn_daemon *d = ctx;
 	struct take *t = calloc(1, sizeof(*t));
 	struct sn_request *r = calloc(1, sizeof(*r));
+	/* Those who have hung up are in the queue still: it would grow by them. */
+	bool full = sn_pool_waiting(d->talk) > d->conf.policy.elasticd_connections;
 
-	if (!t || !r) {
+	if (full)
+		sn_log_limited(SN_LOG_ERROR, "too many requests at once, or munge is slow: some are dropped");
+	if (!t || !r || full) {
 		free(t);
 		free(r);
 		free(cred);
@@ -342,5 +356,7 @@ void request_take(void *ctx, uint64_t ticket, char *cred, const struct sn_peer *
 	strcpy(t->munge_socket, d->conf.where.munge_socket);
 	t->nodes = sn_view_nodes_use(d->nodes);
 	t->rc = -ECANCELED;
+	r->next = d->opening;
+	d->opening = r;
 	sn_pool_give(d->talk, &t->work);
 }

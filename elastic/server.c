@@ -453,6 +453,11 @@ bool sn_server_send(struct sn_server *server, uint64_t ticket, char *const *cred
 	return true;
 }
 
+bool sn_server_has(const struct sn_server *server, uint64_t ticket)
+{
+	return find(server, ticket);
+}
+
 bool sn_server_idle(const struct sn_server *server, uint64_t ticket)
 {
 	const struct conn *c = find(server, ticket);

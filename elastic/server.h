@@ -63,6 +63,8 @@ void sn_server_limit(struct sn_server *server, const struct sn_server_limits *li
  * gone. The texts are copied. */
 bool sn_server_send(struct sn_server *server, uint64_t ticket, char *const *cred,
 		    uint32_t n, bool more);
+/* Is it still there? */
+bool sn_server_has(const struct sn_server *server, uint64_t ticket);
 /* Is all written that was sent? For streams, which wait for that. */
 bool sn_server_idle(const struct sn_server *server, uint64_t ticket);
 void sn_server_drop(struct sn_server *server, uint64_t ticket);
