@@ -36,6 +36,9 @@ static void find_limits(const struct sn_daemon *d, struct sn_server_limits *ret)
 	ret->connections = d->conf.policy.elasticd_connections;
 	/* Jobs of one user on one host, and many hosts behind one address. */
 	ret->of_one = ret->connections / 4;
+	/* A shell loop of one user's is no reason to keep others waiting. */
+	ret->of_user = ret->connections / 16 + 1;
+	ret->out_bytes = 64u << 20;
 	ret->request_ms = 10000;
 	ret->answer_ms = 30000;
 }

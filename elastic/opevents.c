@@ -17,6 +17,7 @@
 #define LIMIT_DEFAULT 100
 #define BATCH 256 /* events of one message to a follower */
 #define FOLLOWERS_MAX 128
+#define FOLLOWERS_OF_USER 8 /* but root and SlurmUser */
 #define FOLLOW_MS 500 /* until one that was slow is looked at again */
 
 struct sn_follower {
@@ -152,14 +153,20 @@ static void follow(struct sn_daemon *d, struct sn_request *r, const struct sn_ev
 {
 	struct sn_follower *f = calloc(1, sizeof(*f));
 	struct json_object *o = to_json(event, n);
-	uint32_t count = 0;
+	bool user = r->cred.uid && r->cred.uid != d->conf.where.slurm_uid;
+	uint32_t count = 0, own = 0;
 
-	for (struct sn_follower *i = d->followers; i; i = i->next)
+	for (struct sn_follower *i = d->followers; i; i = i->next) {
 		count++;
-	if (!f || !o || count >= FOLLOWERS_MAX) {
+		own += i->uid == r->cred.uid;
+	}
+	/* A quarter of the places is for the administrator. */
+	if (!f || !o || count >= FOLLOWERS_MAX ||
+	    (user && (own >= FOLLOWERS_OF_USER || count >= FOLLOWERS_MAX / 4 * 3))) {
 		free(f);
 		json_object_put(o);
-		request_fail(d, r, SN_OP_CODE_AGAIN, "%u others follow events already", count);
+		request_fail(d, r, SN_OP_CODE_AGAIN, "%u others follow events already, %u of them of user %u",
+			     count, own, r->cred.uid);
 		return;
 	}
 	f->ticket = r->ticket;

@@ -274,6 +274,12 @@ static void find_who(struct sn_daemon *d, struct sn_request *r)
 	r->who.from = r->from;
 }
 
+/* Whose word on nodes counts, and must come through whatever users do. */
+static bool is_privileged(const struct sn_daemon *d, const struct sn_request *r)
+{
+	return !r->cred.uid || r->cred.uid == d->conf.where.slurm_uid;
+}
+
 /* NULL: it is not in the list. */
 static struct sn_request *take_out(struct sn_request **list, uint64_t ticket)
 {
@@ -324,7 +330,12 @@ static void take_done(struct sn_work *work)
 		request_free(r);
 	} else {
 		find_who(d, r);
-		request_run(d, r);
+		if (sn_server_user(d->server, r->ticket, r->cred.uid, is_privileged(d, r)))
+			request_run(d, r);
+		else
+			request_fail(d, r, SN_OP_CODE_AGAIN,
+				     "user %u, or all users together, have too many requests open; try again",
+				     r->cred.uid);
 	}
 	free(t);
 }

@@ -23,6 +23,7 @@
 #define ACCEPTS 32 /* in a row */
 #define SWEEP_MS 500
 #define CHUNK 65536
+#define SN_NOBODY UINT32_MAX
 
 enum state { READING, BUSY, STREAM };
 
@@ -31,6 +32,8 @@ struct conn {
 	int fd;
 	struct sn_watch *watch;
 	enum state state;
+	uint32_t uid; /* whose request it is; SN_NOBODY: not known yet */
+	bool privileged;
 	bool last; /* hang up when all is written */
 	struct sn_peer peer;
 	struct sn_frame frame;
@@ -55,6 +58,7 @@ struct sn_server {
 	struct conn *first, *last;
 	struct sn_timer *sweep;
 	uint64_t next_ticket;
+	size_t out_sum; /* of all out_len */
 	bool deaf; /* no descriptors left: the listeners rest till the next sweep */
 	struct sn_server_stats stats;
 };
@@ -76,6 +80,7 @@ static void free_conn(struct conn *c)
 	else
 		s->last = c->prev;
 	s->stats.open--;
+	s->out_sum -= c->out_len;
 	sn_frame_done(&c->frame);
 	free(c->out);
 	free(c);
@@ -130,6 +135,7 @@ static bool write_out(struct conn *c)
 	}
 	free(c->out);
 	c->out = NULL;
+	c->server->out_sum -= c->out_len;
 	c->out_len = c->out_at = 0;
 	if (c->last) {
 		end_conn(c);
@@ -255,6 +261,7 @@ static int add_conn(struct sn_server *s, int fd, const struct sn_peer *peer)
 	c->server = s;
 	c->fd = fd;
 	c->peer = *peer;
+	c->uid = SN_NOBODY;
 	if (sn_loop_watch(s->loop, fd, EPOLLIN | EPOLLRDHUP, on_conn, c, &c->watch, NULL)) {
 		free(c);
 		return -ENOMEM;
@@ -422,6 +429,27 @@ void sn_server_limit(struct sn_server *server, const struct sn_server_limits *li
 	server->limits = *limits;
 }
 
+bool sn_server_user(struct sn_server *server, uint64_t ticket, uint32_t uid, bool privileged)
+{
+	uint32_t own = 0, all = 0, beside = 0;
+	struct conn *mine = find(server, ticket);
+
+	if (!mine)
+		return true;
+	for (struct conn *c = server->first; c; c = c->next) {
+		if (c == mine || c->uid == SN_NOBODY || c->privileged)
+			continue;
+		own += c->uid == uid;
+		beside += same_peer(&c->peer, &mine->peer);
+		all++;
+	}
+	mine->uid = uid;
+	mine->privileged = privileged;
+	return privileged || !server->limits.of_user ||
+		(own < server->limits.of_user && all < server->limits.connections / 4 * 3 &&
+		 beside < server->limits.of_one / 4 * 3);
+}
+
 bool sn_server_send(struct sn_server *server, uint64_t ticket, char *const *cred,
 		    uint32_t n, bool more)
 {
@@ -433,7 +461,9 @@ bool sn_server_send(struct sn_server *server, uint64_t ticket, char *const *cred
 		return false;
 	for (uint32_t i = 0; i < n; i++)
 		len += SN_FRAME_HEAD + strlen(cred[i]);
-	out = realloc(c->out, c->out_len + len + 1);
+	out = server->limits.out_bytes && !c->privileged && server->out_sum &&
+		server->out_sum + len > server->limits.out_bytes ? NULL :
+		realloc(c->out, c->out_len + len + 1);
 	if (!out) {
 		end_conn(c);
 		return false;
@@ -446,6 +476,7 @@ bool sn_server_send(struct sn_server *server, uint64_t ticket, char *const *cred
 		memcpy(c->out + c->out_len + SN_FRAME_HEAD, cred[i], size);
 		c->out_len += SN_FRAME_HEAD + size;
 	}
+	server->out_sum += len;
 	c->state = more ? STREAM : BUSY;
 	c->last = !more;
 	c->end = sn_loop_now() + server->limits.answer_ms;

@@ -5,7 +5,7 @@
  * A connection brings one request and gets one answer, or a stream of them. What
  * it brings is not believed here. Anybody may connect, so all is bounded: the
  * number of connections, and of those of one address or user; the size of a
- * request; the time until it is whole, and in which an answer must be taken. When
+ * request, and of all answers together; the time until it is whole, and in which an answer must be taken. When
  * there are too many, the oldest that has not brought its request goes first.
  */
 #ifndef SN_ELASTIC_SERVER_H
@@ -29,6 +29,9 @@ struct sn_server_limits {
 	uint32_t of_one; /* address, or user of the Unix socket */
 	uint32_t request_ms; /* for a request to come whole */
 	uint32_t answer_ms; /* for an answer to be taken in */
+	/* These do not bind the privileged, who so always find room. 0: no limit. */
+	uint32_t of_user; /* with a request, wherever from */
+	size_t out_bytes; /* of all answers that are not taken in yet */
 };
 
 struct sn_server_stats {
@@ -59,8 +62,12 @@ int sn_server_listen_unix(struct sn_server *server, const char *path, struct sn_
 void sn_server_close(struct sn_server *server);
 void sn_server_limit(struct sn_server *server, const struct sn_server_limits *limits);
 
+/* Whose request it is. False: he has too many already, or all others but the
+ * privileged together have; a quarter of all places, and of each address's, is never
+ * theirs. Answer him so. */
+bool sn_server_user(struct sn_server *server, uint64_t ticket, uint32_t uid, bool privileged);
 /* Send n credentials as frames. more: a stream, the connection stays. False: it has
- * gone. The texts are copied. */
+ * gone, or there is no room for the answer. The texts are copied. */
 bool sn_server_send(struct sn_server *server, uint64_t ticket, char *const *cred,
 		    uint32_t n, bool more);
 /* Is it still there? */

@@ -58,7 +58,7 @@ static void on_stop(void *ctx)
 
 static int make(void **state)
 {
-	const struct sn_server_limits limits = { 8, 6, 300, 300 };
+	const struct sn_server_limits limits = { 8, 6, 300, 300, 0, 0 };
 	const struct sn_server_calls calls = { request, gone };
 
 	(void)state;
@@ -289,7 +289,7 @@ static void a_reader_that_sleeps(void **state)
 
 static void a_second_daemon(void **state)
 {
-	const struct sn_server_limits limits = { 8, 6, 300, 300 };
+	const struct sn_server_limits limits = { 8, 6, 300, 300, 0, 0 };
 	const struct sn_server_calls calls = { request, gone };
 	struct sn_server *second;
 	struct sn_err err;
@@ -328,7 +328,7 @@ static void a_second_daemon(void **state)
  * and another can have them at once. */
 static void closed_and_taken_over(void **state)
 {
-	const struct sn_server_limits limits = { 8, 6, 300, 300 };
+	const struct sn_server_limits limits = { 8, 6, 300, 300, 0, 0 };
 	const struct sn_server_calls calls = { request, gone };
 	char *answer[] = { (char *)"MUNGE:one:" };
 	uint32_t port = sn_server_port(server);
@@ -356,6 +356,53 @@ static void closed_and_taken_over(void **state)
 	close(dial_unix());
 }
 
+/* However many requests users have, and answers they do not take: root gets in, from
+ * the same host, too, and is answered. */
+static void users_do_not_keep_root_out(void **state)
+{
+	const struct sn_server_limits limits = { 16, 8, 5000, 5000, 3, 1 << 20 };
+	struct sn_server_stats stats;
+	char *big[1];
+	int fd[40], root;
+	uint32_t n = 0, in = 0;
+
+	(void)state;
+	sn_server_limit(server, &limits);
+	big[0] = malloc(4 << 20);
+	memset(big[0], 'x', (4 << 20) - 1);
+	big[0][(4 << 20) - 1] = '\0';
+	for (int i = 0; i < 40; i++) {
+		fd[i] = dial_tcp();
+		say(fd[i], "MUNGE:ask:");
+		for (int k = 0; k < 20 && n_requests == n && !hung_up(fd[i]); k++)
+			turn(20);
+		if (n_requests == n)
+			continue;
+		n = n_requests;
+		if (!sn_server_user(server, ticket[n - 1], 1000 + (uint32_t)i / 5, false)) {
+			sn_server_drop(server, ticket[n - 1]);
+			continue;
+		}
+		in++;
+		(void)sn_server_send(server, ticket[n - 1], big, 1, true);
+	}
+	/* One of each address's places in four stays free: 6 of 8. */
+	assert_in_range(in, 1, 40);
+	sn_server_stats(server, &stats);
+	assert_true(stats.open <= 6);
+	root = dial_tcp();
+	say(root, "MUNGE:ask:");
+	for (int k = 0; k < 50 && n_requests == n; k++)
+		turn(50);
+	assert_int_equal(n_requests, n + 1);
+	assert_true(sn_server_user(server, ticket[n], 0, true));
+	assert_true(sn_server_send(server, ticket[n], big, 1, true));
+	for (int i = 0; i < 40; i++)
+		close(fd[i]);
+	close(root);
+	free(big[0]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -366,6 +413,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(askers_are_not_evicted, make, drop),
 		cmocka_unit_test_setup_teardown(a_reader_that_sleeps, make, drop),
 		cmocka_unit_test_setup_teardown(a_second_daemon, make, drop),
+		cmocka_unit_test_setup_teardown(users_do_not_keep_root_out, make, drop),
 		cmocka_unit_test_setup_teardown(closed_and_taken_over, make, drop),
 	};
 
