@@ -177,6 +177,50 @@ static void hints_restore_nothing(void **state)
 	bed_done(&b);
 }
 
+/* A suspect goes free by good samples of those who are believed. */
+static void hints_free_no_card(void **state)
+{
+	double off[16][BED_CARDS] = { { 0 } };
+	struct bed b;
+
+	(void)state;
+	bed_make(&b, bed_topo, "HealthRecover=5 HealthProbeRetry=86400");
+	for (uint64_t step = 0; step < 20; step++) {
+		off[2][3] = step < 10 ? 0 : 0.4;
+		believed(&b, step, 4, off);
+	}
+	assert_int_equal(bed_state(&b, 2, 3), SN_HEALTH_SUSPECT);
+	for (uint64_t step = 0; step < 40; step++) {
+		for (uint32_t n = 0; n < 4; n++)
+			for (uint32_t c = 0; c < BED_CARDS; c++)
+				hint(&b, n, c, step, 0, about(&b, 1));
+		bed_tick(&b, 1);
+	}
+	assert_int_equal(bed_state(&b, 2, 3), SN_HEALTH_SUSPECT);
+	bed_done(&b);
+}
+
+/* That a job's other supernodes are as slow is to be believed, too. */
+static void hints_are_no_siblings(void **state)
+{
+	double off[16][BED_CARDS] = { { 0 } };
+	struct bed b;
+
+	(void)state;
+	bed_make(&b, bed_topo, "");
+	for (uint64_t step = 0; step < 40; step++) {
+		for (uint32_t n = 0; n < 4 && step == 20; n++)
+			for (uint32_t c = 0; c < BED_CARDS; c++)
+				off[n][c] = 0.3;
+		for (uint32_t n = 4; n < 16; n++)
+			for (uint32_t c = 0; c < BED_CARDS; c++)
+				hint(&b, n, c, step, 0, about(&b, step < 20 ? 1 : 1.5));
+		believed(&b, step, 4, off);
+	}
+	assert_true(sn_health_degraded(b.h, SN_HEALTH_SUPERNODE, 0, NULL, NULL));
+	bed_done(&b);
+}
+
 /* Units are followed one job at a time: not one that only gives hints. */
 static void hints_do_not_hold_a_unit(void **state)
 {
@@ -323,6 +367,8 @@ int main(void)
 		cmocka_unit_test(a_hint_sets_no_counter),
 		cmocka_unit_test(hints_take_no_places),
 		cmocka_unit_test(hints_restore_nothing),
+		cmocka_unit_test(hints_free_no_card),
+		cmocka_unit_test(hints_are_no_siblings),
 		cmocka_unit_test(hints_do_not_hold_a_unit),
 		cmocka_unit_test(two_hints_make_a_suspect_at_most),
 		cmocka_unit_test(a_hint_outlives_a_restart),
