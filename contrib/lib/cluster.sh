@@ -242,9 +242,12 @@ elasticd_up()
 	return 1
 }
 
+# In a directory with a long name it has no socket, and TCP must do.
 elasticd_answers()
 {
-	pid_of "$CL_DIR/run/elasticd" >/dev/null && [ -S "$CL_DIR/run/elasticd.socket" ]
+	pid_of "$CL_DIR/run/elasticd" >/dev/null || return 1
+	[ ! -S "$CL_DIR/run/elasticd.socket" ] || return 0
+	[ "${#CL_DIR}" -gt 80 ] && (exec 3<>"/dev/tcp/127.0.0.1/$((CL_PORT + 1))") 2>/dev/null
 }
 
 elasticd_down()
@@ -394,6 +397,7 @@ plugins_sum()
 {
 	[ -z "$CL_PLUGINS" ] || cksum "$CL_PLUGINS"/*.so 2>&1
 	cksum "$CL_SLURM/sbin/slurmctld"
+	[ -z "$CL_ELASTICD" ] || cksum "$CL_ELASTICD"
 }
 
 # Is a cluster of exactly this configuration here, in whatever health?
@@ -552,9 +556,10 @@ cluster_status()
 		all=$((all + 1))
 		node_daemon "${file##*/node-}" >/dev/null && up=$((up + 1))
 	done
-	printf 'munged %s, slurmctld %s, %d of %d slurmds up, nodes %s\n' \
+	printf 'munged %s, slurmctld %s, %d of %d slurmds up, nodes %s%s\n' \
 		"$(pid_of "$CL_DIR/run/munged" >/dev/null && echo up || echo down)" \
 		"$(ctld_answers && echo up || echo down)" "$up" "$all" \
-		"$([ "$CL_MODE" = netns ] && echo 'in namespaces of their own' || echo 'on loopback')"
+		"$([ "$CL_MODE" = netns ] && echo 'in namespaces of their own' || echo 'on loopback')" \
+		"$([ -z "$CL_ELASTICD" ] || echo ", snelasticd $(elasticd_answers && echo up || echo down)")"
 	ctld_answers && [ "$up" = "$all" ] && [ "$all" -gt 0 ]
 }

@@ -209,7 +209,7 @@ static void extra_that_is_full(void **state)
 		all[i] = mark(SN_CARDHEALTH_SUSPECT, "");
 		memset(all[i].why, 'x', sizeof(all[i].why) - 1);
 	}
-	for (int size = 100; size < 16300; size += 100) {
+	for (int size = 100; size < 16300; size += 900) {
 		snprintf(extra, 16384, "{\"other\":\"%0*d\"}", size, 0);
 		if (sn_marks_write(extra, &m, &text, NULL, &err)) {
 			assert_true(size > 9000);
