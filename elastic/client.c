@@ -22,6 +22,7 @@
 #include "snctl/jsonread.h"
 #include "topology/text.h"
 
+#define REQUEST_TTL 60 /* s */
 #define ANSWER_MAX (256u << 20)
 
 struct sn_elastic_conn {
@@ -151,19 +152,48 @@ static int send_all(struct sn_elastic_conn *c, const void *data, size_t len,
 	return 0;
 }
 
-static int send_request(struct sn_elastic_conn *c, struct json_object *request,
+/* Who alone may open the request. While the daemon is down anybody can listen at its
+ * port, so that what is root's must not be of use to him: it says which host it is
+ * for, and not for long. */
+static int find_reader(const struct sn_elastic_conn *c, bool local, uint32_t *ret,
+		       struct sn_err *err)
+{
+	struct ucred peer = { 0, (uid_t)-1, (gid_t)-1 };
+	socklen_t len = sizeof(peer);
+
+	*ret = c->where->slurm_uid ? SN_CRED_ANYONE : 0;
+	if (!local || getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		return 0;
+	if (peer.uid && peer.uid != c->where->slurm_uid)
+		return sn_err_set(err, -EACCES,
+				  "what listens at %s runs as user %u, and snelasticd is SlurmUser's (%s) or root's",
+				  c->with, peer.uid, c->where->slurm_user);
+	*ret = peer.uid;
+	return 0;
+}
+
+static int send_request(struct sn_elastic_conn *c, const char *to, struct json_object *request,
 			struct sn_err *err)
 {
-	const char *text = json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN);
+	const char *text;
+	uint32_t reader;
 	unsigned char head[SN_FRAME_HEAD];
 	char *cred;
 	size_t len;
 	int rc;
 
+	rc = find_reader(c, !to, &reader, err);
+	if (rc)
+		return rc;
+	json_object_object_del(request, "to");
+	if (to)
+		json_object_object_add(request, "to", json_object_new_string(to));
+	text = json_object_to_json_string_ext(request, JSON_C_TO_STRING_PLAIN);
 	if (!text)
 		return sn_err_set(err, -ENOMEM, "no memory");
-	rc = sn_cred_encode(c->where->munge_socket, SN_CRED_ANYONE, text, strlen(text),
+	rc = sn_cred_encode(c->where->munge_socket, reader, REQUEST_TTL, text, strlen(text),
 			    &cred, err);
+	json_object_object_del(request, "to");
 	if (rc)
 		return rc;
 	len = strlen(cred);
@@ -298,7 +328,7 @@ static int try_one(struct sn_elastic_conn *c, const struct sn_elastic_host *host
 	int rc = host ? connect_host(c, host, err) : connect_unix(c, err);
 
 	if (!rc)
-		rc = send_request(c, request, err);
+		rc = send_request(c, host ? host->name : NULL, request, err);
 	/* A daemon that refuses a connection at once closes it under our hands; what
 	 * it said before is still to be read. */
 	if (!rc || rc == -ECONNRESET)

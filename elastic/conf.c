@@ -9,8 +9,10 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "elastic/daemon.h"
 #include "snctl/confpath.h"
@@ -103,6 +105,52 @@ static int read_codes(const char *topology_path, struct sn_daemon_conf *conf,
 	return rc;
 }
 
+static bool has_address(const char *address)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct addrinfo *all, *ai;
+	struct ifaddrs *own = NULL;
+	bool is = false;
+
+	if (getifaddrs(&own))
+		return false;
+	if (getaddrinfo(address, NULL, &hints, &all)) {
+		freeifaddrs(own);
+		return false;
+	}
+	for (ai = all; ai && !is; ai = ai->ai_next)
+		for (struct ifaddrs *i = own; i && !is; i = i->ifa_next)
+			is = i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
+				ai->ai_family == AF_INET &&
+				((struct sockaddr_in *)i->ifa_addr)->sin_addr.s_addr ==
+				((struct sockaddr_in *)ai->ai_addr)->sin_addr.s_addr;
+	freeaddrinfo(all);
+	freeifaddrs(own);
+	return is;
+}
+
+/* Its own name is the first, and "localhost" one of all. */
+static void find_names(struct sn_daemon_conf *conf)
+{
+	char host[SN_ELASTIC_HOST_MAX] = "";
+	size_t n;
+
+	if (gethostname(host, sizeof(host) - 1))
+		strcpy(host, "localhost");
+	n = (size_t)snprintf(conf->names, sizeof(conf->names), "%s", host);
+	conf->is_host = false;
+	for (uint32_t h = 0; h < conf->where.n_hosts; h++) {
+		const struct sn_elastic_host *is = &conf->where.host[h];
+
+		if (!sn_elastic_is_among(host, is->name) && strcmp(is->name, "localhost") &&
+		    !has_address(is->address))
+			continue;
+		conf->is_host = true;
+		if (n < sizeof(conf->names))
+			n += (size_t)snprintf(conf->names + n, sizeof(conf->names) - n, " %s", is->name);
+	}
+}
+
 int sn_daemon_conf_load(const char *config, struct sn_daemon_conf *ret, struct sn_err *err)
 {
 	char *path = NULL;
@@ -131,6 +179,8 @@ int sn_daemon_conf_load(const char *config, struct sn_daemon_conf *ret, struct s
 	if (rc)
 		sn_daemon_conf_done(ret);
 	else
+		find_names(ret);
+	if (!rc)
 		read_controllers(ret);
 	return rc;
 }
@@ -140,28 +190,4 @@ void sn_daemon_conf_done(struct sn_daemon_conf *conf)
 	sn_topo_destroy(conf->topo);
 	sn_health_codes_done(&conf->codes);
 	memset(conf, 0, sizeof(*conf));
-}
-
-bool sn_daemon_has_address(const struct sn_elastic_where *where)
-{
-	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
-	struct addrinfo *all, *ai;
-	struct ifaddrs *own = NULL;
-	bool is = false;
-
-	if (getifaddrs(&own))
-		return false;
-	for (uint32_t h = 0; h < where->n_hosts && !is; h++) {
-		if (getaddrinfo(where->host[h].address, NULL, &hints, &all))
-			continue;
-		for (ai = all; ai && !is; ai = ai->ai_next)
-			for (struct ifaddrs *i = own; i && !is; i = i->ifa_next)
-				is = i->ifa_addr && i->ifa_addr->sa_family == AF_INET &&
-					ai->ai_family == AF_INET &&
-					((struct sockaddr_in *)i->ifa_addr)->sin_addr.s_addr ==
-					((struct sockaddr_in *)ai->ai_addr)->sin_addr.s_addr;
-		freeaddrinfo(all);
-	}
-	freeifaddrs(own);
-	return is;
 }

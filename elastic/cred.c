@@ -45,8 +45,8 @@ static int fail(munge_ctx_t ctx, munge_err_t code, const char *what,
 	return sn_err_set(err, rc, "munge did not %s: %s", what, why);
 }
 
-int sn_cred_encode(const char *munge_socket, uint32_t for_uid, const void *data,
-		   size_t len, char **ret, struct sn_err *err)
+int sn_cred_encode(const char *munge_socket, uint32_t for_uid, uint32_t ttl,
+		   const void *data, size_t len, char **ret, struct sn_err *err)
 {
 	munge_ctx_t ctx = context(munge_socket);
 	munge_err_t code = EMUNGE_SUCCESS;
@@ -55,7 +55,9 @@ int sn_cred_encode(const char *munge_socket, uint32_t for_uid, const void *data,
 	*ret = NULL;
 	if (!ctx)
 		return sn_err_set(err, -ENOMEM, "no memory");
-	if (for_uid != SN_CRED_ANYONE)
+	if (ttl)
+		code = munge_ctx_set(ctx, MUNGE_OPT_TTL, (int)ttl);
+	if (code == EMUNGE_SUCCESS && for_uid != SN_CRED_ANYONE)
 		code = munge_ctx_set(ctx, MUNGE_OPT_UID_RESTRICTION, (uid_t)for_uid);
 	if (code == EMUNGE_SUCCESS)
 		code = munge_encode(ret, ctx, data, (int)len);

@@ -22,9 +22,10 @@ struct sn_cred {
 	uint32_t addr; /* where, an IPv4 address, network order; 0: not known */
 };
 
-/* munge_socket "": munge's own. *ret (free) can be opened by for_uid alone. */
-int sn_cred_encode(const char *munge_socket, uint32_t for_uid, const void *data,
-		   size_t len, char **ret, struct sn_err *err);
+/* munge_socket "": munge's own. *ret (free) can be opened by for_uid alone, for ttl
+ * seconds (0: as munged is configured). */
+int sn_cred_encode(const char *munge_socket, uint32_t for_uid, uint32_t ttl,
+		   const void *data, size_t len, char **ret, struct sn_err *err);
 
 /* *ret_text (free) has a NUL behind its *ret_len bytes. -EIO: munged is not to be
  * had; -EACCES: the credential is damaged, too old, of another realm or for

@@ -243,19 +243,10 @@ static int go_to_background(struct sn_daemon *d, struct sn_err *err)
 static int find_host(struct sn_daemon *d, struct sn_err *err)
 {
 	const struct sn_elastic_where *w = &d->conf.where;
-	size_t len;
 
 	if (gethostname(d->host, sizeof(d->host) - 1))
 		return sn_err_set(err, -errno, "gethostname: %s", strerror(errno));
-	len = strcspn(d->host, ".");
-	for (uint32_t i = 0; i < w->n_hosts; i++) {
-		const char *name = w->host[i].name;
-
-		if (!strcmp(name, d->host) || !strcmp(name, "localhost") ||
-		    (strcspn(name, ".") == len && !strncmp(name, d->host, len)))
-			return 0;
-	}
-	if (sn_daemon_has_address(w))
+	if (d->conf.is_host)
 		return 0;
 	return sn_err_set(err, -EINVAL,
 			  "this host (%s) is not among the hosts for snelasticd (%s); name it in supernode.conf's ElasticdHosts",

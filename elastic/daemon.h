@@ -60,6 +60,8 @@ struct sn_daemon_conf {
 	/* IPv4 addresses of this host and of ElasticdHosts. */
 	uint32_t controller[64];
 	uint32_t n_controllers;
+	bool is_host; /* one of ElasticdHosts is this */
+	char names[SN_ELASTIC_NAMES_MAX]; /* of this host: its own, and those of ElasticdHosts that are it */
 };
 
 enum sn_duty { SN_DUTY_STANDBY, SN_DUTY_TAKING, SN_DUTY_IN_CHARGE };
@@ -181,8 +183,6 @@ double sn_daemon_now(void); /* s since 1970 */
 /* conf.c */
 int sn_daemon_conf_load(const char *config, struct sn_daemon_conf *ret, struct sn_err *err);
 void sn_daemon_conf_done(struct sn_daemon_conf *conf);
-/* Is one of the hosts this one, by its address? */
-bool sn_daemon_has_address(const struct sn_elastic_where *where);
 
 /* ---- duty.c ---- */
 int duty_start(struct sn_daemon *d, struct sn_err *err);

@@ -70,7 +70,7 @@ static void send_run(struct sn_work *work)
 
 		chunk[0] = at + n < len ? '+' : '.';
 		memcpy(chunk + 1, s->text + at, n);
-		s->rc = sn_cred_encode(s->munge_socket, s->uid, chunk, n + 1,
+		s->rc = sn_cred_encode(s->munge_socket, s->uid, 0, chunk, n + 1,
 				       &s->cred[s->n], &s->err);
 		s->n += !s->rc;
 		at += n;
@@ -199,6 +199,7 @@ struct take {
 	struct sn_request *r;
 	char *cred;
 	char munge_socket[SN_POLICY_TEXT_MAX];
+	char names[SN_ELASTIC_NAMES_MAX]; /* of this host */
 	struct sn_view_nodes *nodes;
 	int rc;
 	struct sn_err err;
@@ -219,6 +220,18 @@ static bool find_at_node(const struct take *t)
 		return sn_resolves_to(name, r->origin.addr);
 	return sn_resolves_to(node->address, r->origin.addr) ||
 		(strcmp(node->host, node->address) && sn_resolves_to(node->host, r->origin.addr));
+}
+
+/* Somebody may have stood in for another host's daemon, and passes on to this one what
+ * was meant for that. */
+static int check_to(const struct take *t, struct sn_err *err)
+{
+	char to[SN_ELASTIC_HOST_MAX];
+	int rc = sn_request_string(t->r->json, "to", true, to, sizeof(to), err);
+
+	if (rc || !*to || sn_elastic_is_among(t->names, to))
+		return rc;
+	return sn_err_set(err, -EACCES, "it was meant for snelasticd on %.80s", to);
 }
 
 static void take_run(struct sn_work *work)
@@ -242,6 +255,8 @@ static void take_run(struct sn_work *work)
 		t->rc = sn_err_set(&t->err, -EINVAL, "the request is no JSON object");
 	if (!t->rc)
 		t->rc = sn_request_string(r->json, "op", false, r->op, sizeof(r->op), &t->err);
+	if (!t->rc)
+		t->rc = check_to(t, &t->err);
 	if (!t->rc)
 		r->at_node = find_at_node(t);
 }
@@ -365,6 +380,7 @@ void request_take(void *ctx, uint64_t ticket, char *cred, const struct sn_peer *
 	t->r = r;
 	t->cred = cred;
 	strcpy(t->munge_socket, d->conf.where.munge_socket);
+	strcpy(t->names, d->conf.names);
 	t->nodes = sn_view_nodes_use(d->nodes);
 	t->rc = -ECANCELED;
 	r->next = d->opening;

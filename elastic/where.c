@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "elastic/where.h"
@@ -181,4 +182,29 @@ int sn_elastic_find(const char *config, struct sn_policy *ret_policy,
 	free(policy);
 	free(slurm);
 	return rc;
+}
+
+static bool same_host(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t a_short = a_len, b_short = b_len;
+
+	if (memchr(a, '.', a_len))
+		a_short = (size_t)((const char *)memchr(a, '.', a_len) - a);
+	if (memchr(b, '.', b_len))
+		b_short = (size_t)((const char *)memchr(b, '.', b_len) - b);
+	if (a_short < a_len && b_short < b_len)
+		return a_len == b_len && !strncasecmp(a, b, a_len);
+	return a_short == b_short && !strncasecmp(a, b, a_short);
+}
+
+bool sn_elastic_is_among(const char *names, const char *name)
+{
+	while (*names) {
+		size_t len = strcspn(names, " ");
+
+		if (len && same_host(names, len, name, strlen(name)))
+			return true;
+		names += len + (names[len] == ' ');
+	}
+	return false;
 }

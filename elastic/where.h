@@ -6,6 +6,7 @@
 #ifndef SN_ELASTIC_WHERE_H
 #define SN_ELASTIC_WHERE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "topology/err.h"
@@ -37,6 +38,11 @@ struct sn_elastic_where {
  */
 int sn_elastic_find(const char *config, struct sn_policy *ret_policy,
 		    struct sn_elastic_where *ret, struct sn_err *err);
+
+/* Is a name among those of a host, blanks between and at both ends? Domains are not
+ * looked at where one of the two has none. */
+#define SN_ELASTIC_NAMES_MAX (SN_ELASTIC_HOSTS_MAX * SN_ELASTIC_HOST_MAX + SN_ELASTIC_HOST_MAX + 8)
+bool sn_elastic_is_among(const char *names, const char *name);
 
 /* The same from what was read already; pure. slurmctld_hosts as in slurm.conf, one
  * word each ("name" or "name(address)"); ElasticdHosts goes before them. */

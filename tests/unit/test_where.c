@@ -118,9 +118,24 @@ static void too_many_hosts(void **state)
 	assert_non_null(strstr(err.text, "8"));
 }
 
+static void names_of_a_host(void **state)
+{
+	(void)state;
+	assert_true(sn_elastic_is_among("ctl1", "ctl1"));
+	assert_true(sn_elastic_is_among("ctl1.site.org adm", "ctl1"));
+	assert_true(sn_elastic_is_among("ctl1 adm", "adm.site.org"));
+	assert_true(sn_elastic_is_among("ctl1 adm", "ADM"));
+	assert_false(sn_elastic_is_among("ctl1.site.org", "ctl1.other.org"));
+	assert_false(sn_elastic_is_among("ctl1 adm", "ctl"));
+	assert_false(sn_elastic_is_among("ctl1 adm", "ctl11"));
+	assert_false(sn_elastic_is_among("", "ctl1"));
+	assert_false(sn_elastic_is_among("ctl1  adm ", ""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_a_host),
 		cmocka_unit_test(from_slurm_conf),
 		cmocka_unit_test(from_supernode_conf),
 		cmocka_unit_test(too_many_hosts),
