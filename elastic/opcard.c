@@ -149,8 +149,11 @@ void op_card(struct sn_daemon *d, struct sn_request *r)
 		w->rc = -ECANCELED;
 		rc = read_request(d, w, &node, &err);
 	}
-	if (!rc && d->options.dry_run)
-		rc = sn_err_set(&err, -EINVAL, "this snelasticd runs with --dry-run and writes nothing");
+	if (!rc && d->options.dry_run) {
+		free(w);
+		request_fail(d, r, SN_OP_CODE_STANDBY, "this snelasticd runs with --dry-run and writes nothing");
+		return;
+	}
 	if (rc) {
 		free(w);
 		request_fail(d, r, rc == -ENOENT ? SN_OP_CODE_NOT_FOUND : SN_OP_CODE_INVALID, "%s", err.text);

@@ -13,7 +13,7 @@
 
 #include "elastic/client.h"
 
-#define ASK_MS 60000
+#define ASK_MS 20000
 
 static struct json_object *make_request(bool drain, const char *reason, const char *node,
 					uint64_t cards)
@@ -52,7 +52,7 @@ int cardask(const char *config, bool drain, const char *reason, const char *node
 		if (!rc)
 			json_object_put(answer);
 		else if (rc == -EHOSTUNREACH || rc == -ECONNRESET)
-			rc = sn_err_set(err, -EPERM,
+			rc = sn_err_set(err, -EHOSTUNREACH,
 					"only root and SlurmUser can write node records, operators through snelasticd; %s",
 					why.text);
 		else
@@ -68,7 +68,7 @@ int cardask(const char *config, bool drain, const char *reason, const char *node
 	    uint64_t cards, struct sn_err *err)
 {
 	(void)config, (void)drain, (void)reason, (void)node, (void)cards;
-	return sn_err_set(err, -EPERM, "only root and SlurmUser can write node records");
+	return sn_err_set(err, -EHOSTUNREACH, "only root and SlurmUser can write node records");
 }
 
 #endif

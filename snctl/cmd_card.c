@@ -260,8 +260,9 @@ static void print_json(const struct plan *plan)
 
 /* ---- the command ------------------------------------------------------------------------------ */
 
-/* Who may not write the records may be an operator. */
-static int ask_daemon(const struct plan *plan, struct sn_err *err)
+/* Who may not write the records may be an operator; and where the daemon writes for
+ * all, it does not write over what another has just written (Slurm has no way to tell). */
+static int ask_daemon(const struct plan *plan, uint32_t *ret_done, struct sn_err *err)
 {
 	int rc = 0;
 
@@ -270,6 +271,7 @@ static int ask_daemon(const struct plan *plan, struct sn_err *err)
 
 		rc = cardask(plan->o->config, plan->o->drain, plan->o->reason, plan->node[i],
 			     plan->cards[n], err);
+		*ret_done = i + !rc;
 		if (rc && i)
 			sn_err_prefix(err, rc, "%s and %u before it are done, %s is not: ",
 				      plan->node[i - 1], i - 1, plan->node[i]);
@@ -277,10 +279,20 @@ static int ask_daemon(const struct plan *plan, struct sn_err *err)
 	return rc;
 }
 
+static int write_records(struct plan *plan, uint32_t from, struct sn_err *err)
+{
+	struct sn_err why = *err;
+	int rc = nodeextra_change(plan->node + from, plan->n - from, change, plan, err);
+
+	/* What the daemon's clients were told says more. */
+	return rc == -EPERM ? sn_err_set(err, rc, "%s", why.text) : rc;
+}
+
 static int carry_out(struct plan *plan, const char *const *spec, uint32_t n,
 		     struct sn_err *err)
 {
 	const struct sn_topo *topo = plan->live->topo;
+	uint32_t done = 0;
 	int rc = 0;
 
 	plan->cards = calloc((size_t)topo->n_nodes + 1, sizeof(*plan->cards));
@@ -293,9 +305,12 @@ static int carry_out(struct plan *plan, const char *const *spec, uint32_t n,
 		if (plan->cards[t])
 			plan->node[plan->n++] = topo->node[t].name;
 	if (!rc)
-		rc = nodeextra_change(plan->node, plan->n, change, plan, err);
-	if (rc == -EPERM)
-		rc = ask_daemon(plan, err);
+		rc = nodeextra_check(plan->node, plan->n, change, plan, err);
+	if (!rc)
+		rc = ask_daemon(plan, &done, err);
+	/* None there: then it writes nothing, either. */
+	if (rc == -EHOSTUNREACH || rc == -ETIMEDOUT)
+		rc = write_records(plan, done, err);
 	if (!rc)
 		(plan->o->json ? print_json : print_text)(plan);
 	return rc;

@@ -129,6 +129,25 @@ int nodeextra_change(const char *const *node, uint32_t n, nodeextra_fn change,
 	return rc;
 }
 
+int nodeextra_check(const char *const *node, uint32_t n, nodeextra_fn change,
+		    void *ctx, struct sn_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < n; i++) {
+		char *extra, *fresh = NULL;
+
+		rc = read_extra(node[i], &extra, err);
+		if (!rc)
+			rc = change(ctx, node[i], extra, &fresh, err);
+		if (rc)
+			sn_err_prefix(err, rc, "node %s: ", node[i]);
+		free(extra);
+		free(fresh);
+	}
+	return rc;
+}
+
 int nodeextra_drain(const char *node, const char *reason, struct sn_err *err)
 {
 	node_info_msg_t *info = NULL;

@@ -25,6 +25,9 @@ typedef int (*nodeextra_fn)(void *ctx, const char *node, const char *extra,
 int nodeextra_change(const char *const *node, uint32_t n, nodeextra_fn change,
 		     void *ctx, struct sn_err *err);
 
+/* Would it be refused? Nothing is written. */
+int nodeextra_check(const char *const *node, uint32_t n, nodeextra_fn change,
+		    void *ctx, struct sn_err *err);
 /* Drain a whole node, unless it is drained already. */
 int nodeextra_drain(const char *node, const char *reason, struct sn_err *err);
 
