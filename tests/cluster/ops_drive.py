@@ -273,7 +273,7 @@ class Driver:
             if len(self.wrong) >= 10:
                 print("too much is wrong; no further operations")
                 break
-            if i % 500 == 0 and i < ops:
+            if i % 200 == 0 and i < ops:
                 print("%d operations in %.0f s: %s" % (i, time.time() - began, dict(self.count)), flush=True)
         print("%d operations in %.0f s: %s" % (i, time.time() - began, dict(self.count)), flush=True)
         began = time.time()

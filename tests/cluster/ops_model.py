@@ -85,6 +85,7 @@ class Wish:
     def __init__(self, **kw):
         self.nodes, self.per_node, self.world, self.block, self.atom = 0, 0, 0, 0, 0
         self.whole, self.only, self.pool, self.high = False, None, None, False
+        self.tasks = False
         self.__dict__.update(kw)
 
     def __repr__(self):
@@ -123,7 +124,7 @@ class Model:
             elif rng.random() < 0.3:
                 argv += ["-p", "low"]
         elif kind == "task":
-            w.nodes, w.per_node = 1, rng.randint(1, 8)
+            w.nodes, w.per_node, w.tasks = 1, rng.randint(1, 8), True
             argv += ["-N1", "-n%d" % w.per_node, "--tres-per-task=gres/npu:1"]
         elif kind in ("parallel", "pool"):
             w.block = rng.choice((1, 2, 4, 8))
@@ -254,7 +255,8 @@ class Model:
 
     def can_judge(self, job):
         w = self.wish.get(job.id)
-        return w is not None and not w.pool and not w.high
+        # Slurm does not show whether -N or -n counted the nodes of a job with tasks.
+        return w is not None and not w.pool and not w.high and not w.tasks
 
     def free(self, jobs):
         """Cards by node, of nodes that nobody has to himself."""
