@@ -277,7 +277,7 @@ int plan_set_nodes(job_desc_msg_t *job_desc, struct plan *plan,
 	if (min < plan->least_nodes)
 		min = plan->least_nodes;
 	job_desc->min_nodes = min;
-	job_desc->max_nodes = max ? max + plan->most_spares :
+	job_desc->max_nodes = max ? plan_with_spares(plan, max) :
 		most_nodes(job_desc, plan, min);
 	return 0;
 }

@@ -43,6 +43,13 @@ const char *plan_arithmetic(const struct plan *plan, char *buf, size_t size);
  * or the layout does not fill nodes. */
 int plan_check_whole(const job_desc_msg_t *job_desc, struct plan *plan,
 		     struct sn_err *err);
+/* A greatest number of nodes with ranks, with room for spares: still one where Slurm
+ * would take the sum for a mark of its own, or it does not fit. */
+static inline uint32_t plan_with_spares(const struct plan *plan, uint32_t max)
+{
+	return max < NO_VAL - plan->most_spares ? max + plan->most_spares : max;
+}
+
 /* How many names a hostlist has. */
 uint32_t plan_count_hosts(char *list);
 /* Do that many nodes, at least min and at most max, go with the layout and

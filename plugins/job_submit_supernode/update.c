@@ -86,7 +86,7 @@ static int update_nodes(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
 		if (min < plan->least_nodes)
 			min = plan->least_nodes;
 		job_desc->min_nodes = min;
-		job_desc->max_nodes = max + plan->most_spares;
+		job_desc->max_nodes = plan_with_spares(plan, max);
 	} else if (required > job_ptr->details->min_nodes) {
 		if (plan_is_set32(had) && had < required)
 			return sn_err_set(err, -EINVAL,
