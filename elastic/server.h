@@ -12,6 +12,7 @@
 #define SN_ELASTIC_SERVER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "elastic/loop.h"
