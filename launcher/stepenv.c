@@ -98,3 +98,47 @@ int sn_stepenv_parse(const char *text, struct sn_stepenv *ret,
 	*ret = plan;
 	return 0;
 }
+
+/* "16:0:8:8" and what is behind it; NULL: it is none. */
+static const char *take_run(const char *p, uint32_t ret[4])
+{
+	for (int i = 0; i < 4; i++) {
+		size_t len = strcspn(p, ":,");
+		uint64_t n;
+
+		if (!number(p, len, UINT32_MAX, &n) || (i < 3) != (p[len] == ':'))
+			return NULL;
+		ret[i] = (uint32_t)n;
+		p += len + (i < 3);
+	}
+	return p;
+}
+
+int sn_stepenv_ranks_parse(const char *text, struct sn_stepenv_rank *ret,
+			   uint32_t n_tasks, struct sn_err *err)
+{
+	const char *p = text;
+	uint32_t task = 0;
+
+	while (*p) {
+		uint32_t run[4];
+		const char *end = take_run(p, run);
+
+		if (!end || run[3] > n_tasks - task || !run[3] ||
+		    run[0] > UINT32_MAX - run[3] || run[1] > run[2] ||
+		    run[3] > run[2] - run[1])
+			return sn_err_set(err, -EINVAL,
+					  SN_STEPENV_PLAN_RANKS ": \"%.40s\" is not RANK:LOCAL:OF:COUNT for the rest of %u tasks; snrun sets it, so leave it unset",
+					  p, n_tasks);
+		for (uint32_t i = 0; i < run[3]; i++)
+			ret[task++] = (struct sn_stepenv_rank){
+				run[0] + i, run[1] + i, run[2],
+			};
+		p = end + (*end == ',');
+	}
+	if (task != n_tasks)
+		return sn_err_set(err, -EINVAL,
+				  SN_STEPENV_PLAN_RANKS " is for %u tasks, not for %u; snrun sets it, so leave it unset",
+				  task, n_tasks);
+	return 0;
+}

@@ -11,6 +11,11 @@
  * MASTER_PORT, SUPERNODE_GENERATION and the TORCHELASTIC_* counters from it; what
  * the user has set is kept, as ever. It takes PLAN and PLAN_NODES out of the
  * tasks' environment, and passes over a list that is not this step's.
+ * Where the ranks lie in several jobs (parts.h), each of which has a step of its
+ * own, the tasks of one are told who they are:
+ *	SUPERNODE_PLAN_RANKS=16:0:8:8,32:4:8:4
+ * tasks 0-7 are ranks 16-23 and on their node 0-7 of 8, tasks 8-11 are ranks 32-35
+ * and 4-7 of 8 there; and PLAN_NODES names the nodes of all steps.
  * SUPERNODE_JOB_DIR and SUPERNODE_BIND (none, locality, slices) are taken as
  * they are.
  */
@@ -26,6 +31,7 @@
 #define SN_STEPENV_RANKS_PLAN "plan"
 #define SN_STEPENV_PLAN "SUPERNODE_PLAN"
 #define SN_STEPENV_NODES "SUPERNODE_PLAN_NODES"
+#define SN_STEPENV_PLAN_RANKS "SUPERNODE_PLAN_RANKS"
 #define SN_STEPENV_JOB_DIR "SUPERNODE_JOB_DIR"
 #define SN_STEPENV_BIND "SUPERNODE_BIND"
 
@@ -49,5 +55,15 @@ void sn_stepenv_format(const struct sn_stepenv *plan, char *buf, size_t size);
  * -EINVAL with a sentence; then *ret is untouched. */
 int sn_stepenv_parse(const char *text, struct sn_stepenv *ret,
 		     struct sn_err *err);
+
+/* What a task of a part is in the whole. */
+struct sn_stepenv_rank {
+	uint32_t rank;
+	uint32_t local, local_world; /* on its node */
+};
+/* ret[0 … n_tasks - 1] from SUPERNODE_PLAN_RANKS. -EINVAL: not of so many tasks,
+ * or no such text; then ret holds anything. */
+int sn_stepenv_ranks_parse(const char *text, struct sn_stepenv_rank *ret,
+			   uint32_t n_tasks, struct sn_err *err);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "slurm/spank.h"
 
+#include "launcher/stepenv.h"
 #include "topology/jobspec.h"
 #include "topology/rankmap.h"
 #include "topology/topo.h"
@@ -49,6 +50,9 @@ struct stepmap {
 	struct sn_err why;
 	char *master; /* node of rank 0, NULL: not known */
 	bool planned; /* by snrun, which named the node of each rank */
+	/* Of a part of a layout whose ranks lie in several jobs: what each of
+	 * the step's tasks is in the whole; NULL: the step is the whole. */
+	struct sn_stepenv_rank *ranks;
 	uint32_t generation, max_restarts; /* snrun's */
 	uint16_t port; /* 0: not given */
 	bool has_group;

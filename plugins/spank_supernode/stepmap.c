@@ -122,13 +122,16 @@ static bool out_of_order(spank_t sp, const struct sn_stepnodes *nodes,
  * nodes came from a step around it, and is nothing to go by.
  */
 static void take_plan(spank_t sp, const struct sn_names *names, uint32_t here,
-		      struct stepmap *ret)
+		      struct sn_names *ret_all, struct stepmap *ret)
 {
 	struct sn_names order = { NULL, 0, 0 };
 	struct sn_stepenv plan;
 	char *text = NULL, *list = NULL;
 	size_t i;
 
+	/* Then it is a part, or nothing of ours. */
+	if (ret->ranks)
+		ret->whole = false;
 	if (!is_arbitrary(sp) ||
 	    !get_env(sp, SN_STEPENV_PLAN, &text) ||
 	    sn_stepenv_parse(text, &plan, NULL) ||
@@ -138,8 +141,10 @@ static void take_plan(spank_t sp, const struct sn_names *names, uint32_t here,
 		goto out;
 	for (i = 0; i < order.n && strcmp(order.name[i], names->name[here]); i++)
 		;
-	if (list && (order.n != names->n || i == order.n))
+	if (list && ((ret->ranks ? order.n < names->n : order.n != names->n) ||
+		     i == order.n))
 		goto out;
+	ret->whole |= ret->ranks != NULL;
 	ret->planned = true;
 	ret->has_group = list;
 	ret->group = (uint32_t)i;
@@ -148,6 +153,10 @@ static void take_plan(spank_t sp, const struct sn_names *names, uint32_t here,
 	ret->port = plan.port;
 	if (*plan.master || order.n)
 		ret->master = strdup(*plan.master ? plan.master : order.name[0]);
+	if (ret->ranks && order.n) {
+		*ret_all = order;
+		order = (struct sn_names){ NULL, 0, 0 };
+	}
 out:
 	sn_names_done(&order);
 	free(text);
@@ -216,15 +225,30 @@ static void place_here(const struct sn_topo *topo,
 	}
 }
 
+/* The nodes of all parts say where this one is among the supernodes. */
+static void place_part(struct sn_topo *topo, const struct sn_names *all,
+		       struct stepmap *ret)
+{
+	uint16_t *tasks = calloc(all->n + 1, sizeof(*tasks));
+	struct sn_stepnodes nodes = { 0 };
+
+	if (tasks && !sn_stepnodes_know(topo, all) &&
+	    !sn_stepnodes_make(topo, all, tasks, &nodes))
+		place_here(topo, &nodes, ret->group, ret);
+	sn_stepnodes_done(&nodes);
+	free(tasks);
+}
+
 static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 		 uint16_t *tasks, uint32_t here)
 {
+	struct sn_names all = { NULL, 0, 0 };
 	struct sn_stepnodes nodes = { 0 };
 	struct sn_topo *topo = NULL;
 	struct sn_err err;
 	bool follow;
 
-	take_plan(sp, names, here, ret);
+	take_plan(sp, names, here, &all, ret);
 	follow = ret->whole && !ret->planned &&
 		ranks_follow_map(sp, tasks, (uint32_t)names->n);
 	/* Where another part's layout put its ranks is not known here. */
@@ -232,7 +256,12 @@ static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 		ret->master = strdup(names->name[0]);
 	if (sn_site_topology_in_effect(&topo, &err)) {
 		slurm_debug("supernode: %s", err.text);
-		return;
+		goto out;
+	}
+	if (all.n) {
+		ret->n_nodes = (uint32_t)all.n;
+		place_part(topo, &all, ret);
+		goto out;
 	}
 	if (ret->whole && ret->spec.spares && !is_arbitrary(sp) &&
 	    is_on_spares(sp, topo, ret))
@@ -262,8 +291,34 @@ static void make(spank_t sp, struct stepmap *ret, struct sn_names *names,
 	ret->group = ret->here;
 	ret->master = strdup(names->name[nodes.order[ret->map.node[0]]]);
 out:
+	sn_names_done(&all);
 	sn_stepnodes_done(&nodes);
 	sn_topo_destroy(topo);
+}
+
+/* Of a layout in several jobs this step is a part, whose tasks are told their
+ * ranks. */
+static void take_ranks(spank_t sp, uint32_t n_tasks, struct stepmap *ret)
+{
+	char *text = stepfacts_env(sp, SN_STEPENV_PLAN_RANKS);
+	struct sn_stepenv_rank *ranks;
+	struct sn_err err = { "no memory" };
+
+	if (!text)
+		return;
+	ranks = calloc((size_t)n_tasks + 1, sizeof(*ranks));
+	if (ranks && !sn_stepenv_ranks_parse(text, ranks, n_tasks, &err)) {
+		ret->ranks = ranks;
+	} else {
+		slurm_error("supernode: %s", err.text);
+		free(ranks);
+	}
+	free(text);
+	for (uint32_t i = 0; ret->ranks && i < n_tasks; i++)
+		if (ranks[i].rank >= ret->spec.layout.world) {
+			free(ranks);
+			ret->ranks = NULL;
+		}
 }
 
 /* The script of a heterogeneous job, and every srun in it, knows the options of
@@ -290,6 +345,7 @@ static void prepare_tasks(spank_t sp, struct stepmap *ret)
 	/* They are for this step, not for one that a task may start. */
 	spank_unsetenv(sp, SN_STEPENV_PLAN);
 	spank_unsetenv(sp, SN_STEPENV_NODES);
+	spank_unsetenv(sp, SN_STEPENV_PLAN_RANKS);
 }
 
 void stepmap_make(spank_t sp, struct stepmap *ret)
@@ -310,8 +366,10 @@ void stepmap_make(spank_t sp, struct stepmap *ret)
 	ret->parallel = true;
 	ret->other_part = is_other_part(sp);
 	if (!ret->other_part &&
-	    spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &total) == ESPANK_SUCCESS)
+	    spank_get_item(sp, S_JOB_TOTAL_TASK_COUNT, &total) == ESPANK_SUCCESS) {
 		ret->whole = total == ret->spec.layout.world;
+		take_ranks(sp, total, ret);
+	}
 	if (spank_get_item(sp, S_JOB_NNODES, &ret->n_nodes) != ESPANK_SUCCESS ||
 	    spank_get_item(sp, S_JOB_NODEID, &here) != ESPANK_SUCCESS ||
 	    !get_env(sp, "SLURM_STEP_NODELIST", &list) ||

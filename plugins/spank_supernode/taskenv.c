@@ -41,6 +41,17 @@ static bool get_task(spank_t sp, struct sn_task *ret)
 	       spank_get_item(sp, S_JOB_STEPID, &ret->step) == ESPANK_SUCCESS;
 }
 
+/* A task of a part; what it is in its own step binds it. */
+static void become_rank(const struct stepmap *map, struct sn_task *task)
+{
+	const struct sn_stepenv_rank *as = &map->ranks[task->rank];
+
+	task->rank = as->rank;
+	task->local = as->local;
+	task->local_world = as->local_world;
+	task->world = map->spec.layout.world;
+}
+
 static bool find_atom(const struct sn_layout *layout, uint32_t rank,
 		      uint32_t *ret)
 {
@@ -172,7 +183,8 @@ static void fill(const struct stepmap *map, struct sn_task *task)
 		task->generation = generation(task->job_dir);
 }
 
-static void apply(spank_t sp, const struct stepmap *map, struct sn_task *task)
+static void apply(spank_t sp, const struct stepmap *map, struct sn_task *task,
+		  uint32_t local, uint32_t local_world)
 {
 	const struct sn_taskenv env = { get, set, unset, sp };
 	char table[PATH_MAX], bound[SN_TASKVAR_MAX];
@@ -184,7 +196,7 @@ static void apply(spank_t sp, const struct stepmap *map, struct sn_task *task)
 	task->cards = cards.own;
 	task->node_cards = cards.node;
 	task->table = find_table(sp, map, task, table, sizeof(table));
-	if (taskbind_apply(map->bind, task->local, task->local_world, cards.own,
+	if (taskbind_apply(map->bind, local, local_world, cards.own,
 			   cards.node, slurms, bound, sizeof(bound)))
 		task->bound = bound;
 	free(slurms);
@@ -198,6 +210,7 @@ static void apply(spank_t sp, const struct stepmap *map, struct sn_task *task)
 
 bool taskenv_set(spank_t sp, const struct stepmap *map)
 {
+	uint32_t local, local_world;
 	struct sn_task task;
 	bool right;
 
@@ -216,6 +229,10 @@ bool taskenv_set(spank_t sp, const struct stepmap *map)
 		tell_split(&task, map->why.text);
 		return false;
 	}
+	local = task.local;
+	local_world = task.local_world;
+	if (map->ranks && map->planned)
+		become_rank(map, &task);
 	task.restarts = (uint32_t)number_in_env(sp, "SLURM_RESTART_COUNT");
 	if (map->whole && task.rank < map->spec.layout.world &&
 	    find_atom(&map->spec.layout, task.rank, &task.atom))
@@ -236,6 +253,6 @@ bool taskenv_set(spank_t sp, const struct stepmap *map)
 	}
 	if (*map->facts.trouble.text && !task.rank)
 		slurm_error("supernode: %s", map->facts.trouble.text);
-	apply(sp, map, &task);
+	apply(sp, map, &task, local, local_world);
 	return right || SN_SELECT_ORDERS_RANKS;
 }

@@ -29,6 +29,19 @@ static void plan(const char *text)
 	MUST(!strcmp(first.master, again.master));
 }
 
+static void ranks(const char *text)
+{
+	struct sn_stepenv_rank rank[8];
+	struct sn_err err = { "" };
+
+	if (sn_stepenv_ranks_parse(text, rank, 8, &err)) {
+		fuzz_check_err(&err);
+		return;
+	}
+	for (int i = 0; i < 8; i++)
+		MUST(rank[i].local < rank[i].local_world);
+}
+
 static void dir(const char *text)
 {
 	struct sn_err err = { "" };
@@ -51,6 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(text, data, size);
 	text[size] = '\0';
 	plan(text);
+	ranks(text);
 	dir(text);
 	free(text);
 	return 0;
