@@ -52,6 +52,10 @@ enum sn_verdict sn_classify(const struct sn_outcome *outcome,
 	const char *no;
 	int n;
 
+	if (outcome->resize && !outcome->stopped && !outcome->no_requeue) {
+		snprintf(why, size, "it is to have another size");
+		return SN_VERDICT_RESTART;
+	}
 	if (!outcome->exit_code && !outcome->node_lost &&
 	    !outcome->rank_failed) {
 		snprintf(why, size, "all ranks ended well");

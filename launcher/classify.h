@@ -21,9 +21,11 @@ struct sn_outcome {
 	bool stopped; /* by a signal that the user sent to snrun */
 	bool no_requeue; /* some rank ended with 93 */
 	bool node_lost;
+	bool resize; /* snrun ended it, to go on with another size */
 	bool cut; /* snrun ended the other ranks, so that exit_code is no rank's own */
 	bool rank_failed; /* the next ones count */
 	uint32_t rank; /* the first to fail */
+	uint32_t job; /* whose step it ran in; 0: not known */
 	int code; /* its exit code, 0: a signal ended it */
 	bool out_of_memory;
 };

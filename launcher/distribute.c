@@ -58,9 +58,9 @@ static int make_token(const char *dir, char *token, size_t size,
 }
 
 /* One task a node, in an order of its own, which no layout has a say in. */
-static int make_words(const struct snrun *run, const char *token,
-		      struct sn_words *argv, struct sn_words *env,
-		      struct sn_err *err)
+static int make_words(const struct snrun *run, const struct sn_part *part,
+		      const char *token, struct sn_words *argv,
+		      struct sn_words *env, struct sn_err *err)
 {
 	struct sn_words variables = { 0 };
 	struct sn_buf list = { 0 };
@@ -69,22 +69,35 @@ static int make_words(const struct snrun *run, const char *token,
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	/* For the environment, which is cleaned as the real step's is. */
 	struct sn_srun srun = {
-		.world = 1, .nodes = 1, .hostfile = "", .card_gres = "",
+		.world = 1, .nodes = 1,
+		.job = part->job != run->job.id ? part->job : 0, .hostfile = "", .card_gres = "",
 		.task_stderr = -1, .command = none,
 		.environment = run->environment, .variables = &variables,
 	};
+	bool *seen = calloc((size_t)run->plan.n_nodes + 1, sizeof(*seen));
 	uint32_t n = 0;
-	int rc = sn_srun_make(&srun, argv, env, err);
+	int rc = seen ? sn_srun_make(&srun, argv, env, err) :
+		sn_err_set(err, -ENOMEM, "no memory");
 
-	if (rc)
+	if (rc) {
+		free(seen);
 		return rc;
+	}
 	sn_words_done(argv);
 	self[len > 0 ? len : 0] = '\0';
-	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
-		if (run->plan.node[i].ranks)
-			sn_buf_add(&list, "%s%s", n++ ? "," : "",
-				   run->plan.node[i].name);
+	for (uint32_t t = 0; t < part->n_ranks; t++) {
+		uint32_t node = run->plan.rank_node[part->rank[t]];
+
+		if (seen[node])
+			continue;
+		seen[node] = true;
+		sn_buf_add(&list, "%s%s", n++ ? "," : "",
+			   run->plan.node[node].name);
+	}
+	free(seen);
 	sn_words_add(argv, "srun");
+	if (srun.job)
+		sn_words_add(argv, "--jobid=%u", srun.job);
 	sn_words_add(argv, "--quiet");
 	sn_words_add(argv, "--overlap");
 	sn_words_add(argv, "--gres=none");
@@ -141,8 +154,8 @@ static int await(pid_t pid, struct sn_err *err)
 }
 
 /* *ret_written: some node had to write them. */
-static int run_step(struct snrun *run, const char *token, bool *ret_written,
-		    struct sn_err *err)
+static int run_step(struct snrun *run, const struct sn_part *part,
+		    const char *token, bool *ret_written, struct sn_err *err)
 {
 	struct sn_words argv = { 0 }, env = { 0 };
 	char *data = NULL, said[sizeof(WRITTEN)] = "";
@@ -150,7 +163,7 @@ static int run_step(struct snrun *run, const char *token, bool *ret_written,
 	int in = -1, out = -1, rc;
 	pid_t pid;
 
-	rc = make_words(run, token, &argv, &env, err);
+	rc = make_words(run, part, token, &argv, &env, err);
 	if (!rc)
 		rc = sn_stage_pack(run->dir, &data, &len, err);
 	if (!rc) {
@@ -172,7 +185,7 @@ static int run_step(struct snrun *run, const char *token, bool *ret_written,
 		rc = pid < 0 ? sn_err_set(err, -errno, "fork: %s",
 					  strerror(errno)) : await(pid, err);
 	}
-	*ret_written = !rc && pread(out, said, sizeof(said) - 1, 0) > 0;
+	*ret_written |= !rc && pread(out, said, sizeof(said) - 1, 0) > 0;
 	if (in >= 0)
 		close(in);
 	if (out >= 0)
@@ -186,15 +199,15 @@ int snrun_distribute(struct snrun *run, struct sn_err *err)
 {
 	enum sn_job_dir_shared how = run->job.policy.job_dir_shared;
 	char token[40];
-	bool written;
+	bool written = false;
 	int rc;
 
 	if (run->shared || how == SN_JOB_DIR_SHARED ||
 	    (how == SN_JOB_DIR_AUTO && on_network(run->dir)))
 		return 0;
 	rc = make_token(run->dir, token, sizeof(token), err);
-	if (!rc)
-		rc = run_step(run, token, &written, err);
+	for (uint32_t p = 0; !rc && p < run->n_parts; p++)
+		rc = run_step(run, &run->part[p], token, &written, err);
 	if (!rc)
 		run->shared = how == SN_JOB_DIR_AUTO && !written;
 	return rc;

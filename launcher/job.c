@@ -17,31 +17,59 @@
 #include "snctl/slurmconnect.h"
 #include "topology/jobcomment.h"
 
-static int load_files(struct sn_job *job, struct sn_err *err)
+/* Where topology.conf is; NULL: no memory. */
+static char *topology_path(void)
 {
 	slurm_conf_t *conf = NULL;
-	char *path, *other, *text;
-	size_t len;
-	int rc;
+	char *path;
 
 	if (!getenv("SLURM_CONF") && slurm_load_ctl_conf(0, &conf))
 		conf = NULL;
 	path = snctl_topology_path(NULL, conf ? conf->slurm_conf : NULL);
 	if (conf)
 		sn_api_free_conf(conf);
-	if (!path)
-		return sn_err_set(err, -ENOMEM, "no memory");
-	rc = snctl_read_topology(path, &job->topo, err);
-	sn_policy_init(&job->policy);
-	other = snctl_sibling(path, "supernode.conf");
-	if (!rc && other && !access(other, F_OK)) {
+	return path;
+}
+
+static int load_policy(const char *topology, struct sn_policy *ret,
+		       struct sn_err *err)
+{
+	char *other = snctl_sibling(topology, "supernode.conf"), *text;
+	size_t len;
+	int rc = 0;
+
+	sn_policy_init(ret);
+	if (other && !access(other, F_OK)) {
 		rc = snctl_read_file(other, &text, &len, err);
 		if (!rc) {
-			rc = sn_policy_parse(text, len, other, &job->policy, err);
+			rc = sn_policy_parse(text, len, other, ret, err);
 			free(text);
 		}
 	}
 	free(other);
+	return rc;
+}
+
+void sn_job_policy(struct sn_policy *ret)
+{
+	char *path = topology_path();
+	struct sn_err err;
+
+	if (!path || load_policy(path, ret, &err))
+		sn_policy_init(ret);
+	free(path);
+}
+
+static int load_files(struct sn_job *job, struct sn_err *err)
+{
+	char *path = topology_path();
+	int rc;
+
+	if (!path)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	rc = snctl_read_topology(path, &job->topo, err);
+	if (!rc)
+		rc = load_policy(path, &job->policy, err);
 	free(path);
 	return rc;
 }
@@ -161,7 +189,7 @@ int sn_job_load(uint32_t id, struct sn_job *ret, struct sn_err *err)
 	return rc;
 }
 
-static void drop_offers(struct sn_job *job)
+void sn_job_drop_offers(struct sn_job *job)
 {
 	for (char **text = job->text; text && *text; text++)
 		free(*text);
@@ -176,7 +204,7 @@ static void drop_offers(struct sn_job *job)
 
 void sn_job_done(struct sn_job *job)
 {
-	drop_offers(job);
+	sn_job_drop_offers(job);
 	sn_topo_destroy(job->topo);
 	memset(job, 0, sizeof(*job));
 }
@@ -200,10 +228,54 @@ int sn_job_reload(struct sn_job *job, struct sn_err *err)
 		rc = take_nodes(&fresh, &jobs->job_array[0], &names, err);
 	slurm_free_job_info_msg(jobs);
 	sn_names_done(&names);
-	drop_offers(rc ? &fresh : job);
+	sn_job_drop_offers(rc ? &fresh : job);
 	if (!rc)
 		*job = fresh;
 	return rc;
+}
+
+static void view_of(const slurm_job_info_t *info, struct sn_jobview *ret)
+{
+	uint32_t base = info->job_state & JOB_STATE_BASE;
+
+	ret->restarts = info->restart_cnt;
+	/* A requeued job pends while it is still completing. */
+	if (base == JOB_PENDING) {
+		ret->phase = SN_JOB_PENDING;
+	} else if ((base == JOB_RUNNING || base == JOB_SUSPENDED) &&
+		   !(info->job_state & JOB_COMPLETING) && info->nodes) {
+		ret->phase = SN_JOB_RUNS;
+		if (sn_hostlist_expand(info->nodes, &ret->names, NULL))
+			ret->phase = SN_JOB_PENDING;
+	} else {
+		ret->phase = SN_JOB_ENDED;
+		ret->cancelled = base == JOB_CANCELLED;
+	}
+	if (ret->phase == SN_JOB_RUNS && info->batch_host && info->batch_flag) {
+		ret->headless = true;
+		for (size_t i = 0; i < ret->names.n; i++)
+			if (!strcmp(ret->names.name[i], info->batch_host))
+				ret->headless = false;
+	}
+}
+
+int sn_job_look(uint32_t id, struct sn_jobview *ret, struct sn_err *err)
+{
+	job_info_msg_t *jobs = NULL;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->phase = SN_JOB_ENDED;
+	if (sn_api_load_job(id, &jobs)) {
+		if (errno == ESLURM_INVALID_JOB_ID)
+			return 0;
+		return sn_err_set(err, -EIO,
+				  "slurmctld did not tell of job %u: %s", id,
+				  slurm_strerror(errno));
+	}
+	if (jobs->record_count)
+		view_of(&jobs->job_array[0], ret);
+	slurm_free_job_info_msg(jobs);
+	return 0;
 }
 
 int sn_job_nodes(uint32_t id, struct sn_names *ret, struct sn_err *err)

@@ -33,13 +33,30 @@ struct sn_job {
 /* topology.conf, supernode.conf and the job. -ESRCH there is no such job, or it
  * does not run; -EIO slurmctld does not answer; what the files say is wrong. */
 int sn_job_load(uint32_t id, struct sn_job *ret, struct sn_err *err);
+/* supernode.conf alone; what is wrong with it leaves the defaults. */
+void sn_job_policy(struct sn_policy *ret);
 void sn_job_done(struct sn_job *job);
+/* Forget what it holds, but keep the rest. */
+void sn_job_drop_offers(struct sn_job *job);
 
 /* What it holds now, for the nodes and cards that it held when it was loaded. On
  * failure all stays. */
 int sn_job_reload(struct sn_job *job, struct sn_err *err);
 
-/* Only the names of its nodes at present, for polling. -ESRCH: it has ended. */
+enum sn_job_phase { SN_JOB_PENDING, SN_JOB_RUNS, SN_JOB_ENDED };
+
+struct sn_jobview {
+	enum sn_job_phase phase;
+	bool cancelled; /* ENDED: by scancel */
+	uint32_t restarts; /* requeues so far */
+	bool headless; /* RUNS, but its batch host is lost: no script is there */
+	struct sn_names names; /* RUNS: its nodes */
+};
+/* How a job is, for polling; ENDED also where Slurm knows none any more. -EIO:
+ * slurmctld does not say. */
+int sn_job_look(uint32_t id, struct sn_jobview *ret, struct sn_err *err);
+
+/* Only the names of its nodes at present. -ESRCH: it has ended. */
 int sn_job_nodes(uint32_t id, struct sn_names *ret, struct sn_err *err);
 
 /* The step that the srun of that process number has started, as seen from this

@@ -17,6 +17,7 @@
 #include "launcher/planfiles.h"
 #include "launcher/preflightrun.h"
 #include "launcher/snrun.h"
+#include "launcher/writefile.h"
 
 #define PROGRESS_FILE "progress"
 
@@ -202,6 +203,14 @@ static int repair(struct snrun *run, struct past *past,
 	return shrink(run, past, err);
 }
 
+/* A job with members is placed anew each time: what it holds has changed. */
+static int place_anew(struct snrun *run, struct past *past, struct sn_err *err)
+{
+	snrun_members_refresh(run);
+	snrun_members_fill(run);
+	return shrink(run, past, err);
+}
+
 /* A rank that fails twice in a row on one node has perhaps a bad card. */
 static void suspect_node(struct snrun *run, struct past *past,
 			 const struct sn_outcome *out)
@@ -227,12 +236,25 @@ static int write_hook(const struct sn_plan *plan, const char *dir, void *ctx,
 		      struct sn_err *err)
 {
 	const struct snrun *run = ctx;
+	int rc = sn_hooks_files(plan, &run->job.policy, dir, err);
 
-	return sn_hooks_files(plan, &run->job.policy, dir, err);
+	for (uint32_t p = 0; !rc && run->n_parts > 1 && p < run->n_parts; p++) {
+		char *text = sn_part_hostfile(plan, &run->part[p]), name[64];
+
+		snprintf(name, sizeof(name), SN_HOSTFILE ".%u", run->part[p].job);
+		rc = text ? sn_write_file(dir, name, text, strlen(text), err) :
+			sn_err_set(err, -ENOMEM, "no memory");
+		free(text);
+	}
+	return rc;
 }
 
 static int write_files(struct snrun *run, struct sn_err *err)
 {
+	int rc = snrun_make_parts(run, err);
+
+	if (rc)
+		return rc;
 	run->plan.generation = run->state.generation;
 	run->plan.master_port = sn_plan_port(run->job.id, run->state.run,
 					     run->state.generation);
@@ -243,7 +265,7 @@ static void end_preflight(void *ctx, uint32_t srun_pid)
 {
 	const struct snrun *run = ctx;
 
-	snrun_end_step(run, srun_pid, run->host);
+	snrun_end_step(run->job.id, srun_pid, run->host);
 }
 
 static void say_fault(void *ctx, const char *sentence)
@@ -271,6 +293,12 @@ static int check_nodes(struct snrun *run, struct past *past, struct sn_err *err)
 	};
 	int rc;
 
+	/* Its ring is one step, and a step is in one job. */
+	if (run->n_parts > 1) {
+		snrun_say("preflight: left out, as members hold nodes of the job; ElasticMembers=no in supernode.conf, and all nodes are checked");
+		past->checked = true;
+		return 0;
+	}
 	while ((rc = sn_preflight(&ask, &run->plan, run->dir, past->lost, err)) > 0) {
 		rc = repair(run, past, NULL, err);
 		if (!rc)
@@ -321,13 +349,34 @@ static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
 	return rc;
 }
 
+/* What a member's ranks end with when it is cancelled or preempted is no failure of
+ * theirs. */
+static void look_at_members(const struct snrun *run, struct sn_outcome *out)
+{
+	for (uint32_t p = 0; p < run->n_parts; p++) {
+		uint32_t job = run->part[p].job;
+		struct sn_jobview view;
+
+		if (job == run->job.id || sn_job_look(job, &view, NULL))
+			continue;
+		sn_names_done(&view.names);
+		if (view.phase != SN_JOB_ENDED)
+			continue;
+		out->node_lost = true;
+		if (out->job == job)
+			out->rank_failed = false;
+	}
+}
+
 /* An srun that comes too late for a node that has just gone only says that it
  * cannot start. */
 static void look_at_nodes(const struct snrun *run, struct sn_outcome *out)
 {
 	struct sn_names live = { NULL, 0, 0 };
 
-	if (!out->exit_code || out->rank_failed || out->node_lost ||
+	if (out->exit_code && !out->stopped)
+		look_at_members(run, out);
+	if (run->n_parts > 1 || !out->exit_code || out->rank_failed || out->node_lost ||
 	    out->stopped || sn_job_nodes(run->job.id, &live, NULL))
 		return;
 	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
@@ -345,7 +394,7 @@ static enum sn_verdict judge(struct snrun *run, struct past *past,
 
 	if (made_progress(run, past))
 		past->restarts.futile = 0;
-	else if (!out->node_lost) /* which says nothing of the program */
+	else if (!out->node_lost && !out->resize) /* no fault of the program */
 		past->restarts.futile++;
 	verdict = sn_classify(out, &past->restarts, why, sizeof(why));
 	/* Without restarts snrun is as quiet as srun. */
@@ -368,20 +417,26 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	 * tree, and the one above the lost node waits for it.
 	 */
 	if ((out->node_lost && !run->srun_killed) ||
-	    (run->srun_killed ?
-	     !snrun_end_step(run, run->state.srun_pid, run->host) :
-	     !snrun_step_gone(run, run->state.srun_pid)))
+	    (run->srun_killed ? !snrun_end_steps(&run->state) :
+	     !snrun_steps_gone(&run->state)))
 		run->state.overlap = true;
 	suspect_node(run, past, out);
 	rc = sn_job_nodes(run->job.id, &live, err);
 	if (rc != -ESRCH)
-		rc = repair(run, past, rc ? NULL : &live, err);
+		rc = run->has_members || out->resize ?
+			place_anew(run, past, err) :
+			repair(run, past, rc ? NULL : &live, err);
 	sn_names_done(&live);
 	if (rc)
 		return rc;
+	run->state.generation++;
+	if (out->resize) {
+		snrun_say("generation %u starts, with dp=%u",
+			  run->state.generation, run->layout.dp);
+		return 0;
+	}
 	past->restarts.done++;
 	run->state.restarts++;
-	run->state.generation++;
 	snrun_say("generation %u starts, restart %u of at most %u; %u spare%s left",
 		  run->state.generation, past->restarts.done,
 		  past->restarts.max, count_spares(&run->plan),
@@ -414,19 +469,45 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 	return prepare_restart(run, past, &out, err);
 }
 
+/* Members that are there, and those that start at once. */
+static int gather(struct snrun *run, struct sn_err *err)
+{
+	if (snrun_members_adopt(run, err)) {
+		snrun_say("%s; the job goes on without members", err->text);
+		run->has_members = false;
+		return 0;
+	}
+	snrun_members_refresh(run);
+	snrun_members_fill(run);
+	if (!run->n_members)
+		return 0;
+	snrun_members_wait(run);
+	snrun_members_refresh(run);
+	for (uint32_t i = 0; i < run->n_members; i++)
+		if (run->member[i].phase == SN_JOB_RUNS)
+			return snrun_resize(run, NULL, err);
+	return 0;
+}
+
 int snrun_generations(struct snrun *run)
 {
 	struct past past = {
 		.restarts = { .done = run->state.restarts,
 			      .max = snrun_max_restarts(run) },
-		.lost = calloc((size_t)run->plan.n_nodes + 1, sizeof(bool)),
 	};
 	struct sn_err err = { "no memory" };
-	int rc = past.lost ? 0 : -ENOMEM, code = 0;
+	int rc = 0, code = 0;
 
+	if (run->has_members && past.restarts.max)
+		rc = gather(run, &err);
+	if (!rc) {
+		past.lost = calloc((size_t)run->plan.n_nodes + 1, sizeof(bool));
+		rc = past.lost ? 0 : -ENOMEM;
+	}
 	while (!rc)
 		rc = generation(run, &past, &code, &err);
 	free(past.lost);
+	snrun_members_cut(run, 0);
 	if (rc < 0) {
 		snrun_say("%s", err.text);
 		if (!code)

@@ -22,17 +22,78 @@ static bool avoided(const struct sn_names *avoid, const char *name)
 	return false;
 }
 
-/* The offers that may be used; as many as are returned. */
-static uint32_t usable_offers(const struct sn_job *job,
-			      const struct sn_names *avoid,
-			      struct sn_plan_offer *ret)
+/* What the base and the members that run hold, in ret[1 + n_members]. */
+static uint32_t holdings(const struct snrun *run, struct sn_holding *ret)
 {
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < job->n_nodes; i++)
-		if (!avoided(avoid, job->offer[i].name))
-			ret[n++] = job->offer[i];
+	ret[n++] = (struct sn_holding){
+		run->job.id, run->job.offer, run->job.n_nodes,
+	};
+	for (uint32_t i = 0; i < run->n_members; i++) {
+		const struct sn_member *member = &run->member[i];
+
+		if (member->phase == SN_JOB_RUNS && member->job.n_nodes)
+			ret[n++] = (struct sn_holding){
+				member->id, member->job.offer,
+				member->job.n_nodes,
+			};
+	}
 	return n;
+}
+
+/* All offers that may be used, one block. */
+static int usable_offers(const struct snrun *run, const struct sn_names *avoid,
+			 struct sn_plan_offer **ret, uint32_t *ret_n,
+			 struct sn_err *err)
+{
+	struct sn_holding *holding = calloc((size_t)run->n_members + 1,
+					    sizeof(*holding));
+	uint32_t n = 0;
+	int rc;
+
+	if (!holding)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	rc = sn_parts_merge(holding, holdings(run, holding), ret, ret_n, err);
+	free(holding);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < *ret_n; i++)
+		if (!avoided(avoid, (*ret)[i].name))
+			(*ret)[n++] = (*ret)[i];
+	*ret_n = n;
+	return 0;
+}
+
+int snrun_make_parts(struct snrun *run, struct sn_err *err)
+{
+	struct sn_holding *holding = calloc((size_t)run->n_members + 1,
+					    sizeof(*holding));
+	struct sn_part *part;
+	uint32_t n;
+	int rc;
+
+	if (!holding)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	rc = sn_parts_make(&run->plan, holding, holdings(run, holding), &part,
+			   &n, err);
+	free(holding);
+	if (rc)
+		return rc;
+	sn_parts_done(run->part, run->n_parts);
+	run->part = part;
+	run->n_parts = n;
+	return 0;
+}
+
+const struct sn_job *snrun_job_of(const struct snrun *run, uint32_t id)
+{
+	if (id == run->job.id)
+		return &run->job;
+	for (uint32_t i = 0; i < run->n_members; i++)
+		if (run->member[i].id == id)
+			return &run->member[i].job;
+	return NULL;
 }
 
 /* No size above it can be run: atoms do not lie across supernodes. */
@@ -66,14 +127,13 @@ int snrun_fit(const struct snrun *run, const struct sn_names *avoid,
 	      uint32_t at_most, struct sn_plan *ret, struct sn_err *err)
 {
 	const struct sn_job *job = &run->job;
-	struct sn_plan_offer *offer = calloc((size_t)job->n_nodes + 1,
-					     sizeof(*offer));
+	struct sn_plan_offer *offer = NULL;
 	uint32_t n, cards, dp;
-	int rc = -ENODEV;
+	int rc = usable_offers(run, avoid, &offer, &n, err);
 
-	if (!offer)
-		return sn_err_set(err, -ENOMEM, "no memory");
-	n = usable_offers(job, avoid, offer);
+	if (rc)
+		return rc;
+	rc = -ENODEV;
 	dp = upper_bound(run, offer, n, &cards, err);
 	if (dp > at_most)
 		dp = sn_sizes_at_most(&run->sizes, at_most);
@@ -107,16 +167,19 @@ int snrun_resize(struct snrun *run, const struct sn_names *avoid,
 	/* A slurmctld that does not answer: what is known must do. */
 	if (rc && rc != -EIO)
 		return rc;
-	rc = snrun_fit(run, avoid, run->want, &plan, err);
+	snrun_members_refresh(run);
+	rc = snrun_fit(run, avoid, run->cap, &plan, err);
 	if (rc)
 		return rc;
 	sn_plan_done(&run->plan);
 	run->plan = plan;
 	run->plan.job_id = run->job.id;
 	run->layout = plan.layout;
-	snrun_say("dp=%u%s%u: %u ranks on %u nodes, placed anew", plan.layout.dp,
-		  plan.layout.dp == old ? " as before, of dp=" : " after dp=",
-		  plan.layout.dp == old ? run->want : old, plan.layout.world,
-		  plan.n_nodes);
+	if (plan.layout.dp == old)
+		snrun_say("dp=%u as before, its %u ranks placed anew", old,
+			  plan.layout.world);
+	else
+		snrun_say("dp=%u after dp=%u: %u ranks on %u nodes, placed anew",
+			  plan.layout.dp, old, plan.layout.world, plan.n_nodes);
 	return 0;
 }

@@ -18,7 +18,7 @@
 #include "launcher/writefile.h"
 
 #define LOCK "lock"
-#define FILE_MAX 4096
+#define FILE_MAX 16384
 
 static uint32_t get_uint(json_object *from, const char *key, bool *ok)
 {
@@ -30,6 +30,48 @@ static uint32_t get_uint(json_object *from, const char *key, bool *ok)
 		n = json_object_get_int64(at);
 	*ok = *ok && n >= 0 && n <= UINT32_MAX;
 	return (uint32_t)n;
+}
+
+static uint32_t item(json_object *pair, size_t i)
+{
+	int64_t n = json_object_get_int64(json_object_array_get_idx(pair, i));
+
+	return n < 0 || n > UINT32_MAX ? 0 : (uint32_t)n;
+}
+
+/* What is no pair of numbers is no srun to look for. */
+static void get_parts(json_object *root, struct sn_runstate *state)
+{
+	json_object *parts;
+	size_t n;
+
+	if (!json_object_object_get_ex(root, "parts", &parts) ||
+	    !json_object_is_type(parts, json_type_array))
+		return;
+	n = json_object_array_length(parts);
+	for (size_t i = 0; i < n && i < SN_RUNSTATE_PARTS; i++) {
+		json_object *pair = json_object_array_get_idx(parts, i);
+
+		if (json_object_is_type(pair, json_type_array) &&
+		    json_object_array_length(pair) == 2)
+			state->part[state->n_parts++] = (struct sn_runstate_part){
+				item(pair, 0), item(pair, 1),
+			};
+	}
+}
+
+static void add_parts(json_object *root, const struct sn_runstate *state)
+{
+	json_object *parts = json_object_new_array();
+
+	for (uint32_t i = 0; i < state->n_parts; i++) {
+		json_object *pair = json_object_new_array();
+
+		json_object_array_add(pair, json_object_new_int64(state->part[i].job));
+		json_object_array_add(pair, json_object_new_int64(state->part[i].srun_pid));
+		json_object_array_add(parts, pair);
+	}
+	json_object_object_add(root, "parts", parts);
 }
 
 int sn_runstate_read(const char *dir, struct sn_runstate *ret,
@@ -52,6 +94,7 @@ int sn_runstate_read(const char *dir, struct sn_runstate *ret,
 	state.restarts = get_uint(root, "restarts", &ok);
 	state.requeues = get_uint(root, "requeues", &ok);
 	state.srun_pid = get_uint(root, "srun_pid", &ok);
+	get_parts(root, &state);
 	state.ended = json_object_object_get_ex(root, "ended", &at) &&
 		json_object_get_boolean(at);
 	state.overlap = json_object_object_get_ex(root, "overlap", &at) &&
@@ -90,6 +133,8 @@ int sn_runstate_write(const char *dir, const struct sn_runstate *state,
 	json_object_object_add(root, "srun_pid",
 			       json_object_new_int64(state->srun_pid));
 	json_object_object_add(root, "host", json_object_new_string(state->host));
+	if (state->n_parts)
+		add_parts(root, state);
 	text = root ? json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN) :
 		NULL;
 	rc = text ? sn_write_file(dir, SN_RUNSTATE_FILE, text, strlen(text), err) :

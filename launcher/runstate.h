@@ -14,6 +14,12 @@
 #define SN_RUNSTATE_FILE "snrun.json"
 #define SN_RUNSTATE_HOST_MAX 256
 
+#define SN_RUNSTATE_PARTS 256
+
+struct sn_runstate_part {
+	uint32_t job, srun_pid;
+};
+
 struct sn_runstate {
 	uint32_t job;
 	uint32_t run; /* programs that were started in the directory before */
@@ -23,7 +29,10 @@ struct sn_runstate {
 	bool ended; /* snrun came to its end: there is nothing to clean up */
 	bool overlap; /* steps that lost nodes may still be in Slurm's books */
 	uint32_t srun_pid; /* of the last srun, 0: none was started */
-	char host[SN_RUNSTATE_HOST_MAX]; /* where that process is */
+	char host[SN_RUNSTATE_HOST_MAX]; /* where these processes are */
+	/* The sruns of the same generation in other jobs. */
+	struct sn_runstate_part part[SN_RUNSTATE_PARTS];
+	uint32_t n_parts;
 };
 
 /* -ENOENT: there is none; -EINVAL: damaged. */

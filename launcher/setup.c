@@ -54,6 +54,8 @@ static int take_layout(struct snrun *run, struct sn_err *err)
 		sn_sizes_init(&run->sizes, &run->layout,
 			      run->elastic ? &job->spec.elastic : NULL);
 		run->want = run->sizes.want;
+		run->cap = run->sizes.max;
+		run->has_members = run->elastic && job->policy.elastic_members;
 		return 0;
 	}
 	for (uint32_t i = 0; i < job->n_nodes; i++)
@@ -91,7 +93,7 @@ static int plan_anew(struct snrun *run, struct sn_err *err)
 	if (!run->elastic)
 		return sn_plan_build(&run->layout, run->spares, job->topo,
 				     job->offer, job->n_nodes, &run->plan, err);
-	rc = snrun_fit(run, NULL, run->want, &run->plan, err);
+	rc = snrun_fit(run, NULL, run->cap, &run->plan, err);
 	if (!rc)
 		run->layout = run->plan.layout;
 	return rc;
@@ -247,9 +249,7 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 		snrun_say("the snrun before this one did not come to its end; going on with generation %u",
 			  state->generation);
 		state->restarts = old.restarts + 1;
-		if (old.srun_pid)
-			state->overlap = !snrun_end_step(run, old.srun_pid,
-							 old.host) || old.overlap;
+		state->overlap = !snrun_end_steps(&old) || old.overlap;
 	}
 	continue_plan(run);
 	return 0;
@@ -277,6 +277,10 @@ int snrun_prepare(struct snrun *run, struct sn_err *err)
 void snrun_done(struct snrun *run)
 {
 	sn_plan_done(&run->plan);
+	sn_parts_done(run->part, run->n_parts);
+	for (uint32_t i = 0; i < run->n_members; i++)
+		sn_job_drop_offers(&run->member[i].job);
+	free(run->member);
 	sn_job_done(&run->job);
 	if (run->lock >= 0)
 		close(run->lock);
@@ -306,7 +310,27 @@ static char *node_list(const struct sn_plan *plan, uint32_t n)
 	return list;
 }
 
-static int add_variables(const struct snrun *run, uint32_t nodes,
+/* Where there are several parts, tasks must be told what they are in the whole;
+ * and a member would come to another directory than the base. */
+static void add_part(const struct snrun *run, const struct sn_part *part,
+		     struct sn_words *to)
+{
+	char *ranks = run->n_parts > 1 ? sn_part_ranks(&run->plan, part) : NULL;
+
+	if (ranks)
+		sn_words_add(to, SN_STEPENV_PLAN_RANKS "=%s", ranks);
+	else if (run->n_parts > 1)
+		to->failed = true;
+	free(ranks);
+	if (part->job != run->job.id || getenv(SN_STEPENV_JOB_DIR))
+		sn_words_add(to, SN_STEPENV_JOB_DIR "=%s", run->dir);
+	/* It goes into the ranks' count of restarts. */
+	if (part->job != run->job.id && getenv("SLURM_RESTART_COUNT"))
+		sn_words_add(to, "SLURM_RESTART_COUNT=%s",
+			     getenv("SLURM_RESTART_COUNT"));
+}
+
+static int add_variables(const struct snrun *run, const struct sn_part *part,
 			 struct sn_words *to)
 {
 	const struct sn_plan *plan = &run->plan;
@@ -315,15 +339,14 @@ static int add_variables(const struct snrun *run, uint32_t nodes,
 		.max_restarts = snrun_max_restarts(run),
 		.port = plan->master_port,
 	};
-	char *list = node_list(plan, nodes), text[SN_STEPENV_TEXT_MAX];
+	char *list = node_list(plan, nodes_with_ranks(plan)), text[SN_STEPENV_TEXT_MAX];
 
 	snprintf(env.master, sizeof(env.master), "%s",
 		 plan->node[plan->rank_node[0]].name);
 	sn_stepenv_format(&env, text, sizeof(text));
 	/* Else the SPANK plugin comes to the same directory, and counts it among
 	 * the variables that a container must be given. */
-	if (getenv(SN_STEPENV_JOB_DIR))
-		sn_words_add(to, SN_STEPENV_JOB_DIR "=%s", run->dir);
+	add_part(run, part, to);
 	sn_words_add(to, SN_STEPENV_RANKS "=" SN_STEPENV_RANKS_PLAN);
 	sn_words_add(to, SN_STEPENV_PLAN "=%s", text);
 	/* One variable has room for 128 KiB; without it GROUP_RANK is lacking. */
@@ -349,22 +372,25 @@ static bool resized(const struct snrun *run)
 	return run->elastic && run->layout.dp != run->job.spec.layout.dp;
 }
 
-int snrun_command(const struct snrun *run, int task_stderr,
-		  struct sn_words *argv, struct sn_words *env,
+int snrun_command(const struct snrun *run, const struct sn_part *part,
+		  int task_stderr, struct sn_words *argv, struct sn_words *env,
 		  struct sn_err *err)
 {
-	char hostfile[PATH_MAX + 16], layout[SN_LAYOUT_TEXT_MAX];
+	const struct sn_job *job = snrun_job_of(run, part->job);
+	char hostfile[PATH_MAX + 32], layout[SN_LAYOUT_TEXT_MAX];
 	struct sn_words variables = { 0 };
 	struct sn_srun srun = {
-		.world = run->layout.world,
-		.nodes = nodes_with_ranks(&run->plan),
+		.world = part->n_ranks,
+		.nodes = part->n_nodes,
+		.job = part->job != run->job.id ? part->job : 0,
 		.hostfile = hostfile,
 		.card_gres = run->job.policy.card_gres,
 		.label = run->label,
 		.overlap = run->state.overlap,
-		.overcommit = run->job.cpus < run->layout.world,
+		.overcommit = job && job->cpus < part->n_ranks,
 		.task_stderr = task_stderr,
-		.layout = run->parallel || resized(run) ? layout : NULL,
+		.layout = run->parallel || run->n_parts > 1 || resized(run) ?
+			layout : NULL,
 		.extra = run->srun_options,
 		.command = run->command,
 		.environment = run->environment,
@@ -372,9 +398,13 @@ int snrun_command(const struct snrun *run, int task_stderr,
 	};
 	int rc;
 
-	snprintf(hostfile, sizeof(hostfile), "%s/" SN_HOSTFILE, run->dir);
+	if (run->n_parts > 1)
+		snprintf(hostfile, sizeof(hostfile), "%s/" SN_HOSTFILE ".%u",
+			 run->dir, part->job);
+	else
+		snprintf(hostfile, sizeof(hostfile), "%s/" SN_HOSTFILE, run->dir);
 	sn_layout_format(&run->layout, layout, sizeof(layout));
-	rc = add_variables(run, srun.nodes, &variables);
+	rc = add_variables(run, part, &variables);
 	rc = rc ? sn_err_set(err, rc, "no memory") :
 		sn_srun_make(&srun, argv, env, err);
 	sn_words_done(&variables);

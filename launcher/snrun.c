@@ -96,7 +96,7 @@ static void print_plan(const struct snrun *run)
 	table_done(&table);
 }
 
-static int dry_run(const struct snrun *run, struct sn_err *err)
+static int dry_run(struct snrun *run, struct sn_err *err)
 {
 	struct sn_words argv = { 0 }, env = { 0 };
 	char *line;
@@ -111,7 +111,9 @@ static int dry_run(const struct snrun *run, struct sn_err *err)
 		free(rc ? NULL : line);
 		return rc;
 	}
-	rc = snrun_command(run, -1, &argv, &env, err);
+	rc = snrun_make_parts(run, err);
+	if (!rc)
+		rc = snrun_command(run, &run->part[0], -1, &argv, &env, err);
 	if (rc)
 		return rc;
 	line = sn_words_line(&argv);
@@ -209,6 +211,9 @@ int main(int argc, char **argv)
 
 	if (argc == 4 && !strcmp(argv[1], "--receive"))
 		return snrun_receive(argv[2], argv[3]);
+	/* Not for users: a member's script. */
+	if (argc == 4 && !strcmp(argv[1], "--member"))
+		return snrun_hold(argv[2], argv[3]);
 	/* Not for users: what --preflight starts on each node. */
 	if (argc == 2 && !strcmp(argv[1], SN_PREFLIGHT_NODE))
 		return sn_preflight_node();

@@ -3,7 +3,8 @@
  * snrun.h - the parts of snrun.
  *
  * snrun.c: the command line. setup.c: the job, its plan, its directory.
- * relaunch.c: one generation after the other. resize.c: another size. step.c: one srun and what happens
+ * relaunch.c: one generation after the other. resize.c: another size. members.c,
+ * submit.c, hold.c: jobs that hold more nodes. step.c, steppart.c: one srun and what happens
  * while it runs; stepgone.c: until it is gone. watch.c: which nodes the job still
  * has. learn.c: timeouts from records. distribute.c: the files on every node.
  */
@@ -17,12 +18,22 @@
 
 #include "launcher/classify.h"
 #include "launcher/job.h"
+#include "launcher/parts.h"
 #include "launcher/plan.h"
 #include "launcher/runstate.h"
 #include "launcher/sruncmd.h"
 #include "topology/err.h"
 #include "topology/sizes.h"
 #include "topology/timeouts.h"
+
+/* A job beside the base, which only holds nodes. */
+struct sn_member {
+	uint32_t id;
+	uint32_t dp; /* replicas that its cards are for */
+	bool extra; /* beyond the size wanted */
+	enum sn_job_phase phase; /* as of the last refresh */
+	struct sn_job job; /* what it holds, where it runs */
+};
 
 struct snrun {
 	/* as asked for */
@@ -40,6 +51,14 @@ struct snrun {
 	bool elastic; /* it may run at other sizes than the layout's */
 	struct sn_sizes sizes;
 	uint32_t want; /* the dp that it is to have where it can */
+	uint32_t cap; /* the largest that it may have, where cards are free */
+	bool has_members; /* further cards come by member jobs */
+	struct sn_member *member;
+	uint32_t n_members;
+	int64_t near_until; /* ms, when members that wait near the base may go
+			     * anywhere; 0: none does */
+	struct sn_part *part; /* of the plan, made with its files */
+	uint32_t n_parts;
 	uint32_t spares; /* in each supernode, SN_PLAN_MOST_SPARES */
 	struct sn_plan plan;
 	char host[SN_RUNSTATE_HOST_MAX];
@@ -73,8 +92,32 @@ int snrun_fit(const struct snrun *run, const struct sn_names *avoid,
 int snrun_resize(struct snrun *run, const struct sn_names *avoid,
 		 struct sn_err *err);
 
-/* srun's words and environment for the plan. */
-int snrun_command(const struct snrun *run, int task_stderr,
+/* The part with the base's ranks is one of many: the plan cut into parts. */
+int snrun_make_parts(struct snrun *run, struct sn_err *err);
+/* The base or the member of that id; NULL: none of them. */
+const struct sn_job *snrun_job_of(const struct snrun *run, uint32_t id);
+
+/* members.c. Those of this run that are there already; of an earlier run of the
+ * job they are cancelled. */
+int snrun_members_adopt(struct snrun *run, struct sn_err *err);
+/* See how they are; what has ended is forgotten. */
+void snrun_members_refresh(struct snrun *run);
+/* Submit what lacks to the size wanted, and beyond it with the lowest priority. */
+void snrun_members_fill(struct snrun *run);
+/* Wait for those that can start at once, at most ElasticWait. */
+void snrun_members_wait(struct snrun *run);
+/* Members that have waited long enough near the base may go anywhere. */
+void snrun_members_let_go(struct snrun *run);
+/* Cancel what is not needed for cap; 0: all of them. */
+void snrun_members_cut(struct snrun *run, uint32_t cap);
+/* When (snrun_now_ms) the step is to be ended for another size; 0: not. */
+int64_t snrun_resize_due(const struct snrun *run);
+/* `snrun --member BASE RESTARTS`: hold this job's nodes while the base lives. */
+int snrun_hold(const char *base, const char *restarts);
+
+/* srun's words and environment for a part of the plan. */
+int snrun_command(const struct snrun *run, const struct sn_part *part,
+		  int task_stderr,
 		  struct sn_words *argv, struct sn_words *env,
 		  struct sn_err *err);
 uint32_t snrun_max_restarts(const struct snrun *run);
@@ -106,19 +149,19 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 	       bool *lost, struct sn_err *err);
 /* Kill the step of an srun that has not come to its own end, and wait until it is
  * gone; false: it stays. */
-bool snrun_end_step(const struct snrun *run, uint32_t srun_pid,
-		    const char *host);
-/* Is the step of an srun that has ended out of Slurm's books, or is it in a
+bool snrun_end_step(uint32_t job, uint32_t srun_pid, const char *host);
+/* The same for all of a generation. */
+bool snrun_end_steps(const struct sn_runstate *state);
+/* Are the steps of sruns that have ended out of Slurm's books, or are they in a
  * moment? */
-bool snrun_step_gone(const struct snrun *run, uint32_t srun_pid);
+bool snrun_steps_gone(const struct sn_runstate *state);
 
 int64_t snrun_now_ms(void); /* of a clock that only goes forward */
 
-/* Watch which nodes the job has, in a thread: an RPC may take its time.
- * *ret_fd becomes readable when they have changed. */
-int snrun_watch_start(uint32_t job, uint32_t interval_ms, int *ret_fd,
-		      struct sn_err *err);
-/* The latest names; false: nothing is known yet. ended: the job has. */
-bool snrun_watch_nodes(struct sn_names *ret, bool *ended);
+/* Watch the job and its members, in a thread: an RPC may take its time. *ret_fd
+ * becomes readable when something has changed. Again for other members. */
+int snrun_watch_start(const struct snrun *run, int *ret_fd, struct sn_err *err);
+/* The latest; false: nothing is known yet. ret->names is yours. */
+bool snrun_watch_view(uint32_t job, struct sn_jobview *ret);
 
 #endif

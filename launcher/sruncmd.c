@@ -92,8 +92,21 @@ static bool is_variable(const char *entry, const char *name, size_t len)
 	return !strncmp(entry, name, len) && entry[len] == '=';
 }
 
-static bool left_out(const char *entry, const struct sn_words *variables)
+/* What another job must not take for its own; SLURM_CONF says where slurmctld
+ * is. */
+static bool is_of_the_job(const char *entry)
 {
+	return (!strncmp(entry, "SLURM_", 6) || !strncmp(entry, "SLURMD_", 7) ||
+		!strncmp(entry, "_SLURM_", 7)) &&
+		!is_variable(entry, "SLURM_CONF", strlen("SLURM_CONF")) &&
+		!is_variable(entry, "SLURM_STDERRMODE", strlen("SLURM_STDERRMODE"));
+}
+
+static bool left_out(const char *entry, const struct sn_words *variables,
+		     bool other_job)
+{
+	if (other_job && is_of_the_job(entry))
+		return true;
 	for (size_t i = 0; i < sizeof(stale) / sizeof(stale[0]); i++)
 		if (is_variable(entry, stale[i], strlen(stale[i])))
 			return true;
@@ -156,6 +169,8 @@ int sn_srun_make(const struct sn_srun *srun, struct sn_words *argv,
 	memset(argv, 0, sizeof(*argv));
 	memset(env, 0, sizeof(*env));
 	sn_words_add(argv, "srun");
+	if (srun->job)
+		sn_words_add(argv, "--jobid=%u", srun->job);
 	sn_words_add(argv, "--ntasks=%u", srun->world);
 	sn_words_add(argv, "--distribution=arbitrary");
 	/* Not SLURM_HOSTFILE: an srun inside a task would find that, too. */
@@ -181,7 +196,7 @@ int sn_srun_make(const struct sn_srun *srun, struct sn_words *argv,
 	for (char *const *word = srun->command; *word; word++)
 		sn_words_add(argv, "%s", *word);
 	for (char *const *entry = srun->environment; *entry; entry++)
-		if (!left_out(*entry, srun->variables))
+		if (!left_out(*entry, srun->variables, srun->job != 0))
 			sn_words_add(env, "%s", *entry);
 	for (size_t i = 0; i < srun->variables->n; i++)
 		sn_words_add(env, "%s", srun->variables->word[i]);

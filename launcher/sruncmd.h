@@ -27,6 +27,8 @@ char *sn_words_line(const struct sn_words *words);
 struct sn_srun {
 	uint32_t world;
 	uint32_t nodes; /* that run ranks */
+	uint32_t job; /* another than the one around, whose variables it is then
+		       * not given; 0: that */
 	const char *hostfile;
 	const char *card_gres;
 	bool label;

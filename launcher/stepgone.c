@@ -20,8 +20,8 @@ static void pause_ms(long ms)
 	nanosleep(&ts, NULL);
 }
 
-static bool wait_gone(const struct snrun *run, uint32_t srun_pid,
-		      const char *host, int64_t longest, bool kill)
+static bool wait_gone(uint32_t job, uint32_t srun_pid, const char *host,
+		      int64_t longest, bool kill)
 {
 	int64_t start = snrun_now_ms(), killed = -KILL_AGAIN_MS;
 	long pause = 10;
@@ -30,12 +30,12 @@ static bool wait_gone(const struct snrun *run, uint32_t srun_pid,
 	for (;;) {
 		int64_t now = snrun_now_ms() - start;
 
-		if (sn_job_find_step(run->job.id, srun_pid, host, &step) == -ENOENT)
+		if (sn_job_find_step(job, srun_pid, host, &step) == -ENOENT)
 			return true;
 		if (now >= longest)
 			return false;
 		if (kill && now - killed >= KILL_AGAIN_MS) {
-			sn_job_signal_step(run->job.id, step, SIGKILL);
+			sn_job_signal_step(job, step, SIGKILL);
 			killed = now;
 		}
 		pause_ms(pause);
@@ -43,17 +43,33 @@ static bool wait_gone(const struct snrun *run, uint32_t srun_pid,
 	}
 }
 
-bool snrun_end_step(const struct snrun *run, uint32_t srun_pid,
-		    const char *host)
+bool snrun_end_step(uint32_t job, uint32_t srun_pid, const char *host)
 {
-	if (wait_gone(run, srun_pid, host, GONE_MS, true))
+	if (wait_gone(job, srun_pid, host, GONE_MS, true))
 		return true;
 	snrun_say("an earlier step is still there %d s after SIGKILL; going on beside it",
 		  GONE_MS / 1000);
 	return false;
 }
 
-bool snrun_step_gone(const struct snrun *run, uint32_t srun_pid)
+bool snrun_end_steps(const struct sn_runstate *state)
 {
-	return wait_gone(run, srun_pid, run->host, MOMENT_MS, false);
+	bool gone = !state->srun_pid ||
+		snrun_end_step(state->job, state->srun_pid, state->host);
+
+	for (uint32_t i = 0; i < state->n_parts; i++)
+		gone &= snrun_end_step(state->part[i].job,
+				       state->part[i].srun_pid, state->host);
+	return gone;
+}
+
+bool snrun_steps_gone(const struct sn_runstate *state)
+{
+	bool gone = !state->srun_pid ||
+		wait_gone(state->job, state->srun_pid, state->host, MOMENT_MS, false);
+
+	for (uint32_t i = 0; i < state->n_parts; i++)
+		gone &= wait_gone(state->part[i].job, state->part[i].srun_pid,
+				  state->host, MOMENT_MS, false);
+	return gone;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * watch.c - which nodes the job still has, asked again and again.
+ * watch.c - how the job and its members are, asked again and again.
  *
  * srun tells of a lost node at once; this is for the message that is lost with
- * it, and for spares, which no srun knows of. The thread lives as long as the
- * process.
+ * it, for spares, which no srun knows of, and for members that start. The thread
+ * lives as long as the process.
  */
 #include "config.h"
 
@@ -18,80 +18,149 @@
 
 #include "launcher/snrun.h"
 
+#define MEMBER_MS 500 /* the least between two looks at the same member */
+
+struct watched {
+	uint32_t job;
+	bool known;
+	int64_t next; /* ms, when to look again */
+	struct sn_jobview view;
+};
+
 static struct {
 	pthread_mutex_t lock;
-	uint32_t job, interval_ms;
+	uint32_t interval_ms;
 	int fd;
-	bool known, ended;
-	struct sn_names names;
+	struct watched *job; /* [n]; the first is the base */
+	uint32_t n;
 } watch = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool same(const struct sn_names *a, const struct sn_names *b)
+static bool same(const struct sn_jobview *a, const struct sn_jobview *b)
 {
-	if (a->n != b->n)
+	if (a->phase != b->phase || a->names.n != b->names.n)
 		return false;
-	for (size_t i = 0; i < a->n; i++)
-		if (strcmp(a->name[i], b->name[i]))
+	for (size_t i = 0; i < a->names.n; i++)
+		if (strcmp(a->names.name[i], b->names.name[i]))
 			return false;
 	return true;
 }
 
-/* Takes names. */
-static void publish(struct sn_names *names, bool ended)
+/* Takes what view owns. */
+static void publish(uint32_t job, struct sn_jobview *view)
 {
 	uint64_t one = 1;
-	bool changed;
+	bool changed = false, kept = false;
 
 	pthread_mutex_lock(&watch.lock);
-	changed = ended != watch.ended ||
-		(!ended && !same(names, &watch.names));
-	watch.known = true;
-	watch.ended = ended;
-	if (!ended) {
-		sn_names_done(&watch.names);
-		watch.names = *names;
+	for (uint32_t i = 0; i < watch.n; i++) {
+		struct watched *w = &watch.job[i];
+
+		if (w->job != job)
+			continue;
+		changed = !w->known || !same(view, &w->view);
+		if (w->known)
+			sn_names_done(&w->view.names);
+		w->view = *view;
+		w->known = kept = true;
 	}
 	pthread_mutex_unlock(&watch.lock);
+	if (!kept)
+		sn_names_done(&view->names);
 	if (changed && write(watch.fd, &one, sizeof(one)) < 0)
 		return; /* it is full, so it is readable */
 }
 
+/* The next job that is due; 0: none is. */
+static uint32_t due(int64_t now)
+{
+	uint32_t job = 0;
+
+	pthread_mutex_lock(&watch.lock);
+	for (uint32_t i = 0; !job && i < watch.n; i++) {
+		struct watched *w = &watch.job[i];
+
+		if (w->next > now || (w->known && w->view.phase == SN_JOB_ENDED))
+			continue;
+		job = w->job;
+		w->next = now + (!i || watch.interval_ms > MEMBER_MS ?
+				 watch.interval_ms : MEMBER_MS);
+	}
+	pthread_mutex_unlock(&watch.lock);
+	return job;
+}
+
 static void *run(void *arg)
 {
-	const struct timespec pause = {
-		watch.interval_ms / 1000, watch.interval_ms % 1000 * 1000000,
-	};
+	uint32_t ms = watch.interval_ms < MEMBER_MS ? watch.interval_ms : MEMBER_MS;
+	const struct timespec pause = { ms / 1000, ms % 1000 * 1000000 };
+	uint32_t job;
 
 	(void)arg;
 	for (;;) {
-		struct sn_names names = { NULL, 0, 0 };
-		int rc = sn_job_nodes(watch.job, &names, NULL);
+		int64_t now = snrun_now_ms();
 
-		/* A slurmctld that does not answer says nothing. */
-		if (!rc)
-			publish(&names, false);
-		else if (rc == -ESRCH)
-			publish(&names, true);
+		while ((job = due(now))) {
+			struct sn_jobview view;
+
+			/* A slurmctld that does not answer says nothing. */
+			if (!sn_job_look(job, &view, NULL))
+				publish(job, &view);
+		}
 		nanosleep(&pause, NULL);
 	}
 	return NULL;
 }
 
-int snrun_watch_start(uint32_t job, uint32_t interval_ms, int *ret_fd,
-		      struct sn_err *err)
+/* What is known of jobs that were watched before stays known. */
+static int set_jobs(const struct snrun *run)
+{
+	struct watched *fresh = calloc((size_t)run->n_members + 1, sizeof(*fresh));
+	struct watched *old;
+	uint32_t n_old;
+
+	if (!fresh)
+		return -ENOMEM;
+	fresh[0].job = run->job.id;
+	for (uint32_t i = 0; i < run->n_members; i++)
+		fresh[i + 1].job = run->member[i].id;
+	pthread_mutex_lock(&watch.lock);
+	old = watch.job;
+	n_old = watch.n;
+	for (uint32_t i = 0; i < n_old; i++) {
+		uint32_t k = 0;
+
+		while (k <= run->n_members && fresh[k].job != old[i].job)
+			k++;
+		if (k <= run->n_members)
+			fresh[k] = old[i];
+		else if (old[i].known)
+			sn_names_done(&old[i].view.names);
+	}
+	watch.job = fresh;
+	watch.n = run->n_members + 1;
+	pthread_mutex_unlock(&watch.lock);
+	free(old);
+	return 0;
+}
+
+int snrun_watch_start(const struct snrun *run_for, int *ret_fd, struct sn_err *err)
 {
 	pthread_t thread;
+	uint64_t one = 1;
 	int rc;
 
-	if (watch.interval_ms) {
-		*ret_fd = watch.fd;
-		return 0;
+	if (!watch.interval_ms) {
+		watch.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		if (watch.fd < 0)
+			return sn_err_set(err, -errno, "eventfd: %s", strerror(errno));
 	}
-	watch.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (watch.fd < 0)
-		return sn_err_set(err, -errno, "eventfd: %s", strerror(errno));
-	watch.job = job;
-	watch.interval_ms = interval_ms;
+	if (set_jobs(run_for))
+		return sn_err_set(err, -ENOMEM, "no memory");
+	*ret_fd = watch.fd;
+	if (watch.interval_ms)
+		/* What has changed between two generations is looked at, too. */
+		return write(watch.fd, &one, sizeof(one)) < 0 ? 0 : 0;
+	watch.interval_ms = run_for->job.policy.node_poll;
 	rc = pthread_create(&thread, NULL, run, NULL);
 	if (rc) {
 		close(watch.fd);
@@ -99,21 +168,29 @@ int snrun_watch_start(uint32_t job, uint32_t interval_ms, int *ret_fd,
 		return sn_err_set(err, -rc, "no thread: %s", strerror(rc));
 	}
 	pthread_detach(thread);
-	*ret_fd = watch.fd;
 	return 0;
 }
 
-bool snrun_watch_nodes(struct sn_names *ret, bool *ended)
+bool snrun_watch_view(uint32_t job, struct sn_jobview *ret)
 {
-	bool known;
+	bool known = false;
 
 	memset(ret, 0, sizeof(*ret));
 	pthread_mutex_lock(&watch.lock);
-	known = watch.known;
-	*ended = watch.ended;
-	for (size_t i = 0; i < watch.names.n; i++)
-		if (sn_names_add(ret, watch.names.name[i]))
-			known = false;
+	for (uint32_t i = 0; i < watch.n; i++) {
+		const struct watched *w = &watch.job[i];
+
+		if (w->job != job || !w->known)
+			continue;
+		*ret = w->view;
+		memset(&ret->names, 0, sizeof(ret->names));
+		known = true;
+		for (size_t k = 0; k < w->view.names.n; k++)
+			if (sn_names_add(&ret->names, w->view.names.name[k]))
+				known = false;
+	}
 	pthread_mutex_unlock(&watch.lock);
+	if (!known)
+		sn_names_done(&ret->names);
 	return known;
 }

@@ -161,8 +161,10 @@ static int parse_elastic_items(char *value, struct sn_elastic *ret,
 {
 	const struct { const char *name; uint32_t *field; } keys[] = {
 		{ "min_dp", &ret->min_dp }, { "max_dp", &ret->max_dp },
+		{ "want", &ret->want },
 		{ "gbs", &ret->gbs }, { "mbs", &ret->mbs },
 	};
+	const size_t n_keys = sizeof(keys) / sizeof(keys[0]);
 
 	for (char *item = value, *next; item; item = next) {
 		char *eq;
@@ -176,17 +178,17 @@ static int parse_elastic_items(char *value, struct sn_elastic *ret,
 		eq = strchr(item, '=');
 		if (eq)
 			*eq++ = '\0';
-		for (k = 0; k < 4; k++)
+		for (k = 0; k < n_keys; k++)
 			if (!strcmp(item, keys[k].name))
 				break;
-		if (k == 4 || !eq)
+		if (k == n_keys || !eq)
 			return sn_err_set(err, -EINVAL,
 					  "\"%s\" is not one of min_dp=N, max_dp=N, gbs=N, mbs=N",
 					  item);
 		if (*keys[k].field)
 			return sn_err_set(err, -EINVAL, "%s is given twice",
 					  item);
-		rc = sn_parse_uint(eq, 1, k < 2 ? SN_WORLD_MAX : UINT32_MAX, &n,
+		rc = sn_parse_uint(eq, 1, k < 3 ? SN_WORLD_MAX : UINT32_MAX, &n,
 				   err);
 		if (rc)
 			return sn_err_prefix(err, rc, "%s: ", item);
@@ -296,7 +298,11 @@ static int parse_elastic(const char *value, const struct sn_layout *layout,
 				  "gbs=%u is no multiple of mbs=%u, so no dp would do",
 				  ret->gbs, ret->mbs);
 	if ((rc = check_elastic_size("min_dp", ret->min_dp, layout, ret, err)) ||
-	    (rc = check_elastic_size("dp", layout->dp, layout, ret, err)))
+	    (rc = check_elastic_size("dp", layout->dp, layout, ret, err)) ||
+	    (ret->want && (ret->want < ret->min_dp || ret->want > ret->max_dp) &&
+	     (rc = sn_err_set(err, -EINVAL, "want=%u is not from min_dp=%u to max_dp=%u",
+			      ret->want, ret->min_dp, ret->max_dp))) ||
+	    (ret->want && (rc = check_elastic_size("want", ret->want, layout, ret, err))))
 		return rc;
 	return check_elastic_size("max_dp", ret->max_dp, layout, ret, err);
 }

@@ -31,6 +31,9 @@ struct sn_pool {
 struct sn_elastic {
 	uint32_t min_dp, max_dp;
 	uint32_t gbs, mbs; /* 0: not given */
+	/* 0: the layout's dp is the size wanted. Else that is want, and the
+	 * layout's dp is the base's: job_submit writes it so. */
+	uint32_t want;
 };
 
 struct sn_jobspec {

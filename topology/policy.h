@@ -47,6 +47,11 @@ struct sn_policy {
 	uint32_t hccl_if_base_port;
 	char hccl_if_ip[SN_POLICY_TEXT_MAX]; /* an interface */
 	char nccl_topo_file[SN_POLICY_TEXT_MAX];
+	uint32_t elastic_members; /* 0: no, 1: yes */
+	uint32_t elastic_members_max;
+	uint32_t elastic_grow; /* 0: no, 1: yes */
+	uint32_t elastic_wait; /* s */
+	uint32_t elastic_poll; /* s */
 	uint32_t pool_provider; /* enum sn_pool_provider */
 	char pool_dir[SN_POLICY_TEXT_MAX]; /* where regions are mounted */
 	char pool_program[SN_POLICY_TEXT_MAX]; /* of SN_POOL_PROVIDER_PROGRAM */

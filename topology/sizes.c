@@ -14,7 +14,7 @@ void sn_sizes_init(struct sn_sizes *sizes, const struct sn_layout *layout,
 
 	*sizes = (struct sn_sizes){
 		.min = elastic ? elastic->min_dp : layout->dp,
-		.want = layout->dp,
+		.want = elastic && elastic->want ? elastic->want : layout->dp,
 		.max = elastic ? elastic->max_dp : layout->dp,
 		.step = step ? step : 1,
 		.gbs = elastic ? elastic->gbs : 0,

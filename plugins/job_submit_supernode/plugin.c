@@ -16,6 +16,7 @@
 
 #include "plugins/common/jobopts.h"
 #include "plugins/job_submit_supernode/derive.h"
+#include "plugins/job_submit_supernode/elastic.h"
 #include "plugins/job_submit_supernode/power.h"
 #include "plugins/job_submit_supernode/segment.h"
 #include "plugins/job_submit_supernode/spareroom.h"
@@ -134,6 +135,17 @@ static void write_out(job_desc_msg_t *job_desc, const struct sn_layout *layout)
 	}
 }
 
+/* The steps of a base are of its layout, too. */
+static void write_base(job_desc_msg_t *job_desc, const struct sn_layout *layout,
+		       const char *elastic)
+{
+	char text[SN_LAYOUT_TEXT_MAX];
+
+	sn_layout_format(layout, text, sizeof(text));
+	elastic_write_option(job_desc, "parallel", text);
+	elastic_write_option(job_desc, "elastic", elastic);
+}
+
 /* root may submit for another. */
 static uint32_t owner(const job_desc_msg_t *job_desc, uint32_t submit_uid)
 {
@@ -147,6 +159,8 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	struct sn_jobspec_text text;
 	struct sn_jobspec spec;
 	struct sn_err err = { "" };
+	char elastic[ELASTIC_TEXT_MAX];
+	bool base = false;
 	int rc;
 
 	api = sn_topoapi_find();
@@ -183,13 +197,19 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 				"--segment=%u does not go with --parallel: what must stay in one supernode follows from the layout; leave --segment out",
 				segment_size(job_desc));
 	if (!rc && spec.has_parallel)
+		base = elastic_make_base(job_desc, api->policy(), &spec, elastic);
+	if (!rc && spec.has_parallel)
 		rc = derive_request(job_desc, api, &spec, owner(job_desc, submit_uid), &err);
 	if (rc)
 		return refuse(rc, &err, err_msg);
 	if (spec.has_parallel) {
+		if (base)
+			text.elastic = elastic;
 		/* First, as write_out() frees what text points into. */
 		tell_clients(job_desc, &text, &spec.layout);
 		write_out(job_desc, &spec.layout);
+		if (base)
+			write_base(job_desc, &spec.layout, elastic);
 		return SLURM_SUCCESS;
 	}
 	if (spec.replaces) {

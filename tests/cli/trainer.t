@@ -154,7 +154,7 @@ case " $codes " in *" 2 "*) ;; *) false ;; esac && grep -q "is another run's" er
 ok "half the ranks do not go on by themselves" || show
 train 1 --steps 20 --elastic --state-dir "$dir/shrink"
 shrunk=$state
-[ "$codes" = 0 ] && [ -n "$state" ] && grep -q '^generation 1: 8 ranks take over from 16 after step 10$' out &&
+[ "$codes" = 0 ] && [ -n "$state" ] && grep -q '^generation 1: 8 ranks begin after step 10 of 16$' out &&
 	grep -q ' steps 20 world 8 messages 1[0-9]* odd 0$' out
 ok "with --elastic they do" || show
 train 0 --steps 20 --elastic
@@ -168,7 +168,7 @@ reap
 rm -f out.* err.*
 WORLD=8 SPEC=${spec%2}1
 train 1 --steps 20 --elastic --state-dir "$dir/cut"
-[ "$codes" = 0 ] && grep -q '8 ranks take over from 16 after step 10$' out && [ "$state" = "$shrunk" ]
+[ "$codes" = 0 ] && grep -q '8 ranks begin after step 10 of 16$' out && [ "$state" = "$shrunk" ]
 ok "a killed run that goes on with half the ranks: the same state" || show
 WORLD=16 SPEC=$spec
 train 2 --steps 30 --elastic --state-dir "$dir/cut"

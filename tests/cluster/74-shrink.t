@@ -5,10 +5,11 @@
 # the same sizes; below min_dp it ends.
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/train.sh"
-. "$TESTS/elastic.sh"
+. "$TESTS/resize.sh"
 CL_NODES=16 CL_PER=8 CL_PODS=1 CL_UNIT=0
+CL_POLICY=ElasticMembers=no
 start_cluster
-printf '%s\n' CardGres=npu "JobDir=$WORK/jobs/%j" RestartWait=2 NodePoll=200 >"$CL_DIR/etc/supernode.conf"
+echo "JobDir=$WORK/jobs/%j RestartWait=2 NodePoll=200" >>"$CL_DIR/etc/supernode.conf"
 LOG_ALLOW='slurm_bufs_sendto.*failed|Step complete from .* was already processed|Removing failed node'
 # Atoms of 16 ranks, which are a step of two replicas: two nodes each.
 layout=tp=8,ep=16,etp=1,dp=8

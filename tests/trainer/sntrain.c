@@ -309,9 +309,9 @@ static int begin(struct trainer *t, struct sn_err *err)
 		rc = open_files(t, err);
 	if (!rc && t->opt.records)
 		rc = tr_record_open(t, err);
-	if (!rc && !t->self.rank && t->resume_world && t->resume_world != t->self.world)
-		printf("generation %u: %u ranks take over from %u after step %u\n", t->self.generation,
-		       t->self.world, t->resume_world, t->resume);
+	if (!rc && !t->self.rank && t->opt.elastic)
+		printf("generation %u: %u ranks begin after step %u of %u\n", t->self.generation,
+		       t->self.world, t->resume, t->resume_world);
 	else if (!rc && !t->self.rank && t->resume)
 		printf("generation %u begins after step %u\n", t->self.generation, t->resume);
 	fflush(stdout);

@@ -43,6 +43,17 @@ static void what_fails_is_started_again(void **state)
 	assert_int_equal(classify(OUTCOME(.exit_code = 1), fresh), SN_VERDICT_RESTART);
 }
 
+static void another_size_is_no_failure(void **state)
+{
+	(void)state;
+	/* Ranks that were told to save and go, whatever they end with. */
+	assert_int_equal(classify(OUTCOME(.resize = true, .cut = true, .exit_code = 143), fresh), SN_VERDICT_RESTART);
+	assert_int_equal(classify(OUTCOME(.resize = true, .cut = true), fresh), SN_VERDICT_RESTART);
+	assert_int_equal(classify(OUTCOME(.resize = true, .exit_code = 143), (struct sn_restarts){ 5, 5, 3 }), SN_VERDICT_RESTART);
+	assert_int_equal(classify(OUTCOME(.resize = true, .stopped = true, .exit_code = 143), fresh), SN_VERDICT_STOP);
+	assert_int_equal(classify(OUTCOME(.resize = true, .no_requeue = true, .exit_code = 93), fresh), SN_VERDICT_STOP);
+}
+
 static void what_would_not_help_is_left(void **state)
 {
 	struct sn_outcome failed = OUTCOME(.exit_code = 1, .rank_failed = true, .code = 1);
@@ -100,6 +111,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_ended_well_is_done),
 		cmocka_unit_test(what_fails_is_started_again),
+		cmocka_unit_test(another_size_is_no_failure),
 		cmocka_unit_test(what_would_not_help_is_left),
 		cmocka_unit_test(the_exit_code_is_the_steps),
 		cmocka_unit_test(a_short_buffer_is_enough),

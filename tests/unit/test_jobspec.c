@@ -223,6 +223,12 @@ static void elastic_defaults(void **state)
 	assert_int_equal(s.elastic.min_dp, 16);
 	assert_int_equal(s.elastic.max_dp, 32);
 	assert_int_equal(s.elastic.gbs, 0);
+	assert_int_equal(s.elastic.want, 0);
+	/* What job_submit makes of a base. */
+	s = PARSE(.parallel = LAYOUT, .elastic = "min_dp=16,max_dp=64,want=48");
+	assert_int_equal(s.elastic.want, 48);
+	REFUSED(T(.parallel = LAYOUT, .elastic = "min_dp=16,max_dp=64,want=72"), "--elastic=", "want=72 is not from min_dp=16 to max_dp=64");
+	REFUSED(T(.parallel = LAYOUT, .elastic = "min_dp=16,max_dp=64,want=20"), "--elastic=", "want=20", "16 or 24");
 	s = PARSE(.parallel = LAYOUT, .elastic = "min_dp=32,max_dp=32");
 	assert_int_equal(s.elastic.min_dp, 32);
 	/* experts let go: the grid is still what the expert grid divides */

@@ -37,7 +37,8 @@ static void what_is_written_is_read(void **state)
 {
 	struct sn_runstate a = { .job = 4000000000u, .run = 2, .generation = 7,
 				 .restarts = 3, .requeues = 1, .ended = true,
-				 .srun_pid = 4711, .overlap = true, .host = "n\"1" }, b;
+				 .srun_pid = 4711, .overlap = true, .host = "n\"1",
+				 .part = { { 12, 4712 }, { 13, 4713 } }, .n_parts = 2 }, b;
 
 	(void)state;
 	assert_int_equal(sn_runstate_read(dir, &b, NULL), -ENOENT);
@@ -50,6 +51,9 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(b.requeues, 1);
 	assert_true(b.ended && b.overlap);
 	assert_int_equal(b.srun_pid, 4711);
+	assert_int_equal(b.n_parts, 2);
+	assert_int_equal(b.part[1].job, 13);
+	assert_int_equal(b.part[1].srun_pid, 4713);
 	assert_string_equal(b.host, "n\"1");
 }
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * members.h - what members.c and submit.c share.
+ *
+ * A member is known by its comment, supernode:member=BASE:RESTARTS, so that there
+ * is no list of them that could be lost or stale.
+ */
+#ifndef SN_LAUNCHER_MEMBERS_H
+#define SN_LAUNCHER_MEMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launcher/snrun.h"
+
+#define SN_MEMBER_COMMENT "supernode:member="
+
+/* Submit a member of dp replicas; extra: with the lowest priority; near: only
+ * onto the base's supernodes. *ret_id is its number. */
+int snrun_submit_member(const struct snrun *run, uint32_t dp, bool extra,
+			bool near, uint32_t *ret_id, struct sn_err *err);
+/* Let a member that was submitted near go anywhere. */
+int snrun_free_member(const struct snrun *run, uint32_t id, struct sn_err *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * step.h - what step.c and steppart.c share: one generation's step, which has a
+ * part, an srun, in each Slurm job that gives it cards.
+ */
+#ifndef SN_LAUNCHER_STEP_H
+#define SN_LAUNCHER_STEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "launcher/parts.h"
+#include "launcher/snrun.h"
+
+#define SN_STEP_LINE 4096
+#define SN_STEP_SIGNALS 16
+
+struct step;
+
+struct step_part {
+	struct step *step;
+	const struct sn_part *of;
+	pid_t pid;
+	int status;
+	bool ended; /* its srun has */
+	int says, tasks; /* descriptors, -1: none */
+	char line[SN_STEP_LINE];
+	size_t len;
+	int pending[SN_STEP_SIGNALS]; /* signals that it could not take yet */
+	size_t n_pending;
+};
+
+struct step {
+	struct snrun *run;
+	struct sn_outcome *out;
+	bool *lost;
+	bool watched;
+	struct step_part *part;
+	uint32_t n_parts;
+	int signals, changes; /* descriptors, -1: none */
+	bool ending, killed; /* SIGTERM, SIGKILL went to the parts */
+	int64_t deadline; /* ms, of what was sent; 0: none */
+	int64_t resize_at; /* ms, when it is ended for another size; 0: not */
+};
+
+/* Start the part's srun. */
+int step_part_launch(struct step_part *part, struct sn_err *err);
+/* False: no step takes the signal yet. */
+bool step_part_send(struct step_part *part, int sig);
+/* Read what is there; the descriptor is closed at its end. */
+void step_part_read_says(struct step_part *part);
+void step_part_read_tasks(struct step_part *part);
+/* All that is still in the pipes; srun's shepherd may hold them open. */
+void step_part_drain(struct step_part *part);
+
+/* step.c: the ranks may save what they have, and then go. */
+void step_end(struct step *s);
+void step_lose_node(struct step *s, const char *name);
+
+#endif

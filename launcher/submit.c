@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * submit.c - submit a member of the job, by sbatch, as its owner: with the
+ * base's partition, account, limits and features, and its layout at a smaller dp.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launcher/members.h"
+#include "launcher/program.h"
+#include "launcher/slurmapi.h"
+#include "topology/hostlist.h"
+#include "topology/text.h"
+
+#define SUBMIT_S 60
+#define NICE_LAST 2147483645 /* as low as a user can go */
+
+/* sbatch is to know nothing of the job around, and the script little. */
+static void add_environment(struct sn_words *argv)
+{
+	static const char *const keep[] = {
+		"PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF",
+		"LD_LIBRARY_PATH", "TZ", "LANG",
+	};
+
+	sn_words_add(argv, "/usr/bin/env");
+	sn_words_add(argv, "-i");
+	for (size_t i = 0; i < sizeof(keep) / sizeof(keep[0]); i++)
+		if (getenv(keep[i]))
+			sn_words_add(argv, "%s=%s", keep[i], getenv(keep[i]));
+}
+
+static void add_time(const slurm_job_info_t *info, struct sn_words *argv)
+{
+	time_t left = info->end_time - time(NULL);
+
+	if (info->time_limit == INFINITE || info->time_limit == NO_VAL)
+		sn_words_add(argv, "--time=UNLIMITED");
+	else
+		sn_words_add(argv, "--time=%lld",
+			     left > 60 ? (long long)(left + 59) / 60 : 1LL);
+}
+
+static void add_given(struct sn_words *argv, const char *option, const char *value)
+{
+	if (value && *value)
+		sn_words_add(argv, "--%s=%s", option, value);
+}
+
+/* A part of the job's pool, where that is the job's; else what each has. */
+static void add_pool(const struct snrun *run, uint32_t dp, struct sn_words *argv)
+{
+	static const char *const per[] = {
+		[SN_POOL_SUPERNODE] = "/supernode", [SN_POOL_NODE] = "/node",
+		[SN_POOL_CARD] = "/card",
+	};
+	const struct sn_pool *pool = &run->job.spec.pool;
+	uint64_t size = pool->size, bw = pool->bandwidth;
+
+	switch (pool->per) {
+	case SN_POOL_NONE:
+		return;
+	case SN_POOL_NAMED:
+		sn_words_add(argv, "--pool=name:%s%s", pool->name,
+			     pool->read_only ? ":ro" : "");
+		return;
+	case SN_POOL_TOTAL:
+		/* The base's --pool is for the layout that it has. */
+		size = size / run->job.spec.layout.dp * dp;
+		bw = bw / run->job.spec.layout.dp * dp;
+		break;
+	default:
+		break;
+	}
+	if (bw)
+		sn_words_add(argv, "--pool=%llu%s,bw=%llu", (unsigned long long)size,
+			     pool->per == SN_POOL_TOTAL ? "" : per[pool->per],
+			     (unsigned long long)bw);
+	else
+		sn_words_add(argv, "--pool=%llu%s", (unsigned long long)size,
+			     pool->per == SN_POOL_TOTAL ? "" : per[pool->per]);
+}
+
+/* All nodes of the topology outside the supernodes that the base uses; NULL:
+ * there are none, or no memory. */
+static char *far_nodes(const struct snrun *run)
+{
+	const struct sn_topo *topo = run->job.topo;
+	bool *used = calloc((size_t)topo->n_supernodes + 1, sizeof(*used));
+	const char **name = calloc((size_t)topo->n_nodes + 1, sizeof(*name));
+	char *list = NULL;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; used && i < run->job.n_nodes; i++) {
+		uint32_t node = sn_topo_find_node(topo, run->job.offer[i].name);
+
+		if (node != SN_NONE)
+			used[topo->node[node].supernode] = true;
+	}
+	for (uint32_t i = 0; used && name && i < topo->n_nodes; i++)
+		if (!used[topo->node[i].supernode])
+			name[n++] = topo->node[i].name;
+	if (n)
+		list = sn_hostlist_compress(name, n);
+	free(name);
+	free(used);
+	return list;
+}
+
+static int add_options(const struct snrun *run, const slurm_job_info_t *info,
+		       uint32_t dp, bool extra, bool near, struct sn_words *argv,
+		       struct sn_err *err)
+{
+	char spec[SN_LAYOUT_TEXT_MAX], self[PATH_MAX];
+	struct sn_layout layout = run->layout;
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *far = near ? far_nodes(run) : NULL;
+	int rc = sn_layout_set_dp(&layout, dp, err);
+
+	if (rc) {
+		free(far);
+		return rc;
+	}
+	self[len > 0 ? len : 0] = '\0';
+	sn_layout_format(&layout, spec, sizeof(spec));
+	add_environment(argv);
+	sn_words_add(argv, "sbatch");
+	sn_words_add(argv, "--parsable");
+	sn_words_add(argv, "--job-name=%s+%u", info->name ? info->name : "job", dp);
+	sn_words_add(argv, "--comment=" SN_MEMBER_COMMENT "%u:%u", run->job.id,
+		     run->state.requeues);
+	sn_words_add(argv, "--parallel=%s", spec);
+	add_pool(run, dp, argv);
+	add_given(argv, "partition", info->partition);
+	add_given(argv, "account", info->account);
+	add_given(argv, "qos", info->qos);
+	add_given(argv, "constraint", info->features);
+	add_given(argv, "reservation", info->resv_name);
+	if (far && info->exc_nodes && *info->exc_nodes)
+		sn_words_add(argv, "--exclude=%s,%s", far, info->exc_nodes);
+	else
+		add_given(argv, "exclude", far ? far : info->exc_nodes);
+	add_time(info, argv);
+	if (info->cpus_per_task && info->cpus_per_task != NO_VAL16)
+		sn_words_add(argv, "--cpus-per-task=%u", info->cpus_per_task);
+	/* With a pool its memory is in the figure already. */
+	if ((info->pn_min_memory & MEM_PER_CPU) &&
+	    run->job.spec.pool.per == SN_POOL_NONE)
+		sn_words_add(argv, "--mem-per-cpu=%lluM",
+			     (unsigned long long)(info->pn_min_memory & ~MEM_PER_CPU));
+	if (extra)
+		sn_words_add(argv, "--nice=%d", NICE_LAST);
+	sn_words_add(argv, "--no-requeue");
+	sn_words_add(argv, "--chdir=/");
+	sn_words_add(argv, "--output=/dev/null");
+	sn_words_add(argv, "--wrap=exec '%s' --member %u %u",
+		     len > 0 ? self : "snrun", run->job.id, run->state.requeues);
+	free(far);
+	return argv->failed ? sn_err_set(err, -ENOMEM, "no memory") : 0;
+}
+
+int snrun_submit_member(const struct snrun *run, uint32_t dp, bool extra,
+			bool near, uint32_t *ret_id, struct sn_err *err)
+{
+	const struct sn_program_limits limits = { 1, SUBMIT_S, 4096 };
+	struct sn_program program = { .about = "a member" };
+	struct sn_words argv = { 0 };
+	job_info_msg_t *jobs = NULL;
+	uint64_t id;
+	int rc;
+
+	if (sn_api_load_job(run->job.id, &jobs) || jobs->record_count != 1)
+		return sn_err_set(err, -EIO, "slurmctld did not tell of job %u",
+				  run->job.id);
+	rc = add_options(run, &jobs->job_array[0], dp, extra, near, &argv, err);
+	slurm_free_job_info_msg(jobs);
+	if (!rc) {
+		program.argv = (const char *const *)argv.word;
+		rc = sn_programs_run(&program, 1, &limits, err);
+	}
+	if (!rc) {
+		program.out[strcspn(program.out, ";\n")] = '\0';
+		rc = sn_parse_uint(program.out, 1, UINT32_MAX, &id, err);
+	}
+	if (!rc)
+		*ret_id = (uint32_t)id;
+	sn_programs_done(&program, 1);
+	sn_words_done(&argv);
+	return rc;
+}
+
+int snrun_free_member(const struct snrun *run, uint32_t id, struct sn_err *err)
+{
+	job_info_msg_t *jobs = NULL;
+	char *far = far_nodes(run);
+	job_desc_msg_t desc;
+	int rc = 0;
+
+	if (!far)
+		return 0;
+	free(far);
+	if (sn_api_load_job(run->job.id, &jobs) || jobs->record_count != 1)
+		return sn_err_set(err, -EIO, "slurmctld did not tell of job %u",
+				  run->job.id);
+	slurm_init_job_desc_msg(&desc);
+	desc.job_id = id;
+	desc.exc_nodes = jobs->job_array[0].exc_nodes;
+	if (!desc.exc_nodes)
+		desc.exc_nodes = (char *)"";
+	if (slurm_update_job(&desc))
+		rc = sn_err_set(err, -EIO, "job %u: %s", id, slurm_strerror(errno));
+	slurm_free_job_info_msg(jobs);
+	return rc;
+}
