@@ -13,32 +13,14 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "launcher/control.h"
 #include "launcher/hooks.h"
 #include "launcher/planfiles.h"
 #include "launcher/preflightrun.h"
-#include "launcher/snrun.h"
+#include "launcher/relaunch.h"
 #include "launcher/writefile.h"
 
 #define PROGRESS_FILE "progress"
-
-/* What is remembered from one generation to the next. */
-struct past {
-	struct sn_restarts restarts;
-	char failed_on[256]; /* the node whose rank failed last */
-	bool *lost; /* [nodes of the plan] */
-	bool checked; /* the preflight has been */
-	struct timespec started;
-	struct stat progress;
-};
-
-static uint32_t count_spares(const struct sn_plan *plan)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < plan->n_nodes; i++)
-		n += plan->node[i].ranks == 0;
-	return n;
-}
 
 uint32_t snrun_max_restarts(const struct snrun *run)
 {
@@ -76,158 +58,6 @@ static bool made_progress(const struct snrun *run, const struct past *past)
 		st.st_mtim.tv_nsec != past->progress.st_mtim.tv_nsec ||
 		now.tv_sec - past->started.tv_sec >=
 			(time_t)run->job.policy.progress_time;
-}
-
-/* ---- nodes ---- */
-
-static int replace(struct snrun *run, struct past *past, uint32_t i,
-		   const bool *usable, struct sn_err *err)
-{
-	struct sn_plan *plan = &run->plan;
-	uint32_t spare = sn_plan_find_spare(plan, i, usable);
-	int rc;
-
-	if (spare == SN_NONE)
-		return sn_err_set(err, -ENODEV,
-				  "no spare for node %s is left in its supernode %s",
-				  plan->node[i].name,
-				  plan->supernode[plan->node[i].supernode]);
-	snrun_say("node %s takes the place of %s", plan->node[spare].name,
-		  plan->node[i].name);
-	rc = sn_plan_swap(plan, i, spare, err);
-	if (!rc) {
-		past->lost[i] = false;
-		memmove(past->lost + spare, past->lost + spare + 1,
-			(plan->n_nodes - spare) * sizeof(*past->lost));
-	}
-	return rc;
-}
-
-static bool is_in(const struct sn_names *names, const char *name)
-{
-	for (size_t i = 0; i < names->n; i++)
-		if (!strcmp(names->name[i], name))
-			return true;
-	return false;
-}
-
-/* live NULL: slurmctld does not say; then what srun has said must do. */
-static int replace_lost(struct snrun *run, struct past *past,
-			const struct sn_names *live, struct sn_err *err)
-{
-	struct sn_plan *plan = &run->plan;
-	bool *usable = calloc((size_t)plan->n_nodes + 1, sizeof(*usable));
-	int rc = 0;
-
-	if (!usable)
-		return sn_err_set(err, -ENOMEM, "no memory");
-	for (uint32_t i = 0; !rc && i < plan->n_nodes;) {
-		bool gone = live && !is_in(live, plan->node[i].name);
-
-		if (!past->lost[i] && !gone) {
-			i++;
-			continue;
-		}
-		if (!plan->node[i].ranks) {
-			sn_plan_drop(plan, i);
-			memmove(past->lost + i, past->lost + i + 1,
-				(plan->n_nodes - i) * sizeof(*past->lost));
-			continue;
-		}
-		for (uint32_t k = 0; k < plan->n_nodes; k++)
-			usable[k] = !past->lost[k] &&
-				(!live || is_in(live, plan->node[k].name));
-		rc = replace(run, past, i, usable, err);
-		if (rc == -ENODEV && run->elastic)
-			break;
-		/* A node that is only under suspicion is better than none. */
-		if (rc == -ENODEV && live && !gone) {
-			snrun_say("%s; the node is still in the job and is tried again",
-				  err->text);
-			past->lost[i++] = false;
-			rc = 0;
-		}
-	}
-	free(usable);
-	return rc;
-}
-
-/* The lost nodes, which may still be in the job for slurmctld. */
-static int lost_names(const struct snrun *run, const struct past *past,
-		      struct sn_names *ret)
-{
-	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
-		if (past->lost[i] && sn_names_add(ret, run->plan.node[i].name))
-			return -ENOMEM;
-	return 0;
-}
-
-/* No spare is left, but a smaller size may be. */
-static int shrink(struct snrun *run, struct past *past, struct sn_err *err)
-{
-	struct sn_names avoid = { NULL, 0, 0 };
-	bool *lost;
-	int rc = lost_names(run, past, &avoid);
-
-	if (rc)
-		sn_err_set(err, rc, "no memory");
-	else
-		rc = snrun_resize(run, &avoid, err);
-	if (rc == -ENODEV && avoid.n) {
-		/* A node that is only under suspicion is better than none; what
-		 * has really gone is not in the job any more. */
-		rc = snrun_resize(run, NULL, err);
-		if (!rc)
-			snrun_say("nodes that were lost to the last step are still in the job and are tried again");
-	}
-	sn_names_done(&avoid);
-	if (rc)
-		return rc;
-	lost = calloc((size_t)run->plan.n_nodes + 1, sizeof(*lost));
-	if (!lost)
-		return sn_err_set(err, -ENOMEM, "no memory");
-	free(past->lost);
-	past->lost = lost;
-	return 0;
-}
-
-/* Spares for lost nodes, a smaller size where they do not suffice. */
-static int repair(struct snrun *run, struct past *past,
-		  const struct sn_names *live, struct sn_err *err)
-{
-	int rc = replace_lost(run, past, live, err);
-
-	if (rc != -ENODEV || !run->elastic)
-		return rc;
-	snrun_say("%s", err->text);
-	return shrink(run, past, err);
-}
-
-/* A job with members is placed anew each time: what it holds has changed. */
-static int place_anew(struct snrun *run, struct past *past, struct sn_err *err)
-{
-	snrun_members_refresh(run);
-	snrun_members_fill(run);
-	return shrink(run, past, err);
-}
-
-/* A rank that fails twice in a row on one node has perhaps a bad card. */
-static void suspect_node(struct snrun *run, struct past *past,
-			 const struct sn_outcome *out)
-{
-	uint32_t node;
-
-	if (out->node_lost || !out->rank_failed ||
-	    out->rank >= run->layout.world) {
-		past->failed_on[0] = '\0';
-		return;
-	}
-	node = run->plan.rank_node[out->rank];
-	if (!strcmp(past->failed_on, run->plan.node[node].name) &&
-	    count_spares(&run->plan))
-		past->lost[node] = true;
-	snprintf(past->failed_on, sizeof(past->failed_on), "%s",
-		 run->plan.node[node].name);
 }
 
 /* ---- generations ---- */
@@ -300,7 +130,7 @@ static int check_nodes(struct snrun *run, struct past *past, struct sn_err *err)
 		return 0;
 	}
 	while ((rc = sn_preflight(&ask, &run->plan, run->dir, past->lost, err)) > 0) {
-		rc = repair(run, past, NULL, err);
+		rc = repair_nodes(run, past, NULL, err);
 		if (!rc)
 			rc = write_files(run, err);
 		if (rc)
@@ -322,7 +152,7 @@ static int distribute(struct snrun *run, struct past *past, struct sn_err *err)
 		    sn_job_nodes(run->job.id, &live, NULL))
 			return rc;
 		if (past->restarts.max)
-			rc = repair(run, past, &live, err);
+			rc = repair_nodes(run, past, &live, err);
 		sn_names_done(&live);
 		if (!past->restarts.max || rc || run->plan.n_nodes == before)
 			return rc ? rc : -EIO;
@@ -381,7 +211,7 @@ static void look_at_nodes(const struct snrun *run, struct sn_outcome *out)
 		return;
 	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
 		if (run->plan.node[i].ranks &&
-		    !is_in(&live, run->plan.node[i].name))
+		    !repair_is_in(&live, run->plan.node[i].name))
 			out->node_lost = true;
 	sn_names_done(&live);
 }
@@ -420,17 +250,22 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	    (run->srun_killed ? !snrun_end_steps(&run->state) :
 	     !snrun_steps_gone(&run->state)))
 		run->state.overlap = true;
-	suspect_node(run, past, out);
+	repair_suspect(run, past, out);
+	/* Only now, as their ranks have come to their end. */
+	if (run->cap < run->layout.dp)
+		snrun_members_cut(run, run->cap);
 	rc = sn_job_nodes(run->job.id, &live, err);
 	if (rc != -ESRCH)
 		rc = run->has_members || out->resize ?
-			place_anew(run, past, err) :
-			repair(run, past, rc ? NULL : &live, err);
+			repair_anew(run, past, err) :
+			repair_nodes(run, past, rc ? NULL : &live, err);
 	sn_names_done(&live);
 	if (rc)
 		return rc;
 	run->state.generation++;
-	if (out->resize) {
+	if (out->resize && !out->node_lost && !snrun_checkpoint_is_new(run))
+		snrun_say("no checkpoint was marked as durable since the ranks were asked to end; they go on from the one before");
+	if (out->resize && !out->node_lost) {
 		snrun_say("generation %u starts, with dp=%u",
 			  run->state.generation, run->layout.dp);
 		return 0;
@@ -439,9 +274,17 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	run->state.restarts++;
 	snrun_say("generation %u starts, restart %u of at most %u; %u spare%s left",
 		  run->state.generation, past->restarts.done,
-		  past->restarts.max, count_spares(&run->plan),
-		  count_spares(&run->plan) == 1 ? "" : "s");
+		  past->restarts.max, repair_spares_left(&run->plan),
+		  repair_spares_left(&run->plan) == 1 ? "" : "s");
 	return 0;
+}
+
+/* What the job holds may be something else when a pause is over. */
+static int wait_and_see(struct snrun *run, struct past *past, struct sn_err *err)
+{
+	if (!run->paused || snrun_wait_paused(run))
+		return 0;
+	return repair_anew(run, past, err);
 }
 
 /* 0: another generation; else *ret_code is snrun's. */
@@ -450,8 +293,15 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 {
 	struct sn_outcome out = { 0 };
 	enum sn_verdict verdict;
-	int rc = get_ready(run, past, err);
+	int rc;
 
+	rc = wait_and_see(run, past, err);
+	if (run->stopped) {
+		*ret_code = 128 + run->stop_signal;
+		return 1;
+	}
+	if (!rc)
+		rc = get_ready(run, past, err);
 	if (rc)
 		return rc;
 	look_at_progress(run, &past->progress);
@@ -508,6 +358,7 @@ int snrun_generations(struct snrun *run)
 		rc = generation(run, &past, &code, &err);
 	free(past.lost);
 	snrun_members_cut(run, 0);
+	sn_control_close(run->dir);
 	if (rc < 0) {
 		snrun_say("%s", err.text);
 		if (!code)

@@ -59,7 +59,8 @@ static int usable_offers(const struct snrun *run, const struct sn_names *avoid,
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < *ret_n; i++)
-		if (!avoided(avoid, (*ret)[i].name))
+		if (!avoided(avoid, (*ret)[i].name) &&
+		    !avoided(&run->avoid, (*ret)[i].name))
 			(*ret)[n++] = (*ret)[i];
 	*ret_n = n;
 	return 0;

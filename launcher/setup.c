@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launcher/control.h"
 #include "launcher/jobdir.h"
 #include "launcher/planfiles.h"
 #include "launcher/snrun.h"
@@ -62,6 +63,10 @@ static int take_layout(struct snrun *run, struct sn_err *err)
 		if (job->offer[i].n_cards > cards)
 			cards = job->offer[i].n_cards;
 	rc = sn_layout_parse(run->parallel, cards, &run->layout, err);
+	if (!rc) {
+		sn_sizes_init(&run->sizes, &run->layout, NULL);
+		run->want = run->cap = run->layout.dp;
+	}
 	run->spares = SN_PLAN_MOST_SPARES;
 	return rc ? sn_err_prefix(err, rc, "--parallel: ") : 0;
 }
@@ -269,6 +274,9 @@ int snrun_prepare(struct snrun *run, struct sn_err *err)
 		return rc;
 	if (run->lock < 0)
 		snrun_say("%s", err->text);
+	rc = sn_control_open(run->dir, err);
+	if (rc)
+		return rc;
 	rc = continue_state(run, err);
 	run->plan.job_id = run->job.id;
 	return rc;
@@ -278,6 +286,7 @@ void snrun_done(struct snrun *run)
 {
 	sn_plan_done(&run->plan);
 	sn_parts_done(run->part, run->n_parts);
+	sn_names_done(&run->avoid);
 	for (uint32_t i = 0; i < run->n_members; i++)
 		sn_job_drop_offers(&run->member[i].job);
 	free(run->member);

@@ -3,8 +3,8 @@
  * snrun.h - the parts of snrun.
  *
  * snrun.c: the command line. setup.c: the job, its plan, its directory.
- * relaunch.c: one generation after the other. resize.c: another size. members.c,
- * submit.c, hold.c: jobs that hold more nodes. step.c, steppart.c: one srun and what happens
+ * relaunch.c: one generation after the other; repair.c: lost nodes. resize.c: another size. members.c,
+ * submit.c, hold.c: jobs that hold more nodes. steer.c: what snctl asks. step.c, steppart.c: one srun and what happens
  * while it runs; stepgone.c: until it is gone. watch.c: which nodes the job still
  * has. learn.c: timeouts from records. distribute.c: the files on every node.
  */
@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "launcher/classify.h"
 #include "launcher/job.h"
@@ -41,6 +42,8 @@ struct snrun {
 	const char *parallel; /* NULL: the job's */
 	const char *bind; /* NULL: as supernode.conf says */
 	const char *srun_options;
+	const char *checkpoint; /* changes when a checkpoint is durable; NULL:
+				 * "checkpoint" in the job directory */
 	uint32_t max_restarts; /* UINT32_MAX: as supernode.conf says */
 	char *const *command;
 	char *const *environment;
@@ -52,6 +55,11 @@ struct snrun {
 	struct sn_sizes sizes;
 	uint32_t want; /* the dp that it is to have where it can */
 	uint32_t cap; /* the largest that it may have, where cards are free */
+	bool paused; /* asked to be */
+	bool idle; /* no step runs */
+	struct sn_names avoid; /* nodes that are to have no ranks */
+	uint32_t requests; /* for checkpoints, so far */
+	struct stat marker; /* of the last checkpoint before the last request */
 	bool has_members; /* further cards come by member jobs */
 	struct sn_member *member;
 	uint32_t n_members;
@@ -96,6 +104,17 @@ int snrun_resize(struct snrun *run, const struct sn_names *avoid,
 int snrun_make_parts(struct snrun *run, struct sn_err *err);
 /* The base or the member of that id; NULL: none of them. */
 const struct sn_job *snrun_job_of(const struct snrun *run, uint32_t id);
+
+/* steer.c. Do what `snctl elastic` asks; true: the step is to be ended for it, in
+ * its own time. */
+#define SN_STEER_MS 500 /* between two looks */
+bool snrun_steer(struct snrun *run);
+/* While it is paused, wait; true: a signal has stopped it. */
+bool snrun_wait_paused(struct snrun *run);
+/* Write the request for a checkpoint before the ranks are told to end. */
+void snrun_ask_checkpoint(struct snrun *run, const char *why);
+/* Has one become durable since? */
+bool snrun_checkpoint_is_new(const struct snrun *run);
 
 /* members.c. Those of this run that are there already; of an earlier run of the
  * job they are cancelled. */

@@ -80,6 +80,12 @@ static void kill_step(struct step *s)
 
 void step_end(struct step *s)
 {
+	int64_t soon = snrun_now_ms() +
+		(int64_t)s->run->job.policy.restart_wait * 1000;
+
+	/* What others fail by now cannot be waited for. */
+	if (s->ending && s->out->node_lost && !s->killed && s->deadline > soon)
+		s->deadline = soon;
 	if (s->ending || all_ended(s))
 		return;
 	s->ending = true;
@@ -91,6 +97,26 @@ void step_end(struct step *s)
 			kill_step(s);
 			return;
 		}
+}
+
+/* On purpose, and with time: the ranks save what they have, however long that
+ * takes within the limits, and none is killed that was not told before. */
+static void end_on_purpose(struct step *s)
+{
+	const struct sn_policy *policy = &s->run->job.policy;
+	int64_t now = snrun_now_ms();
+
+	if (s->ending || s->out->stopped || all_ended(s))
+		return;
+	snrun_ask_checkpoint(s->run, s->run->paused ? "pause" : "resize");
+	s->out->resize = true;
+	s->ending = true;
+	s->out->cut = true;
+	s->soft_at = now + (int64_t)policy->checkpoint_soft * 1000;
+	s->deadline = now + (int64_t)policy->checkpoint_hard * 1000;
+	for (uint32_t p = 0; p < s->n_parts; p++)
+		if (!s->part[p].ended && !step_part_send(&s->part[p], SIGTERM))
+			send_later(&s->part[p], SIGTERM);
 }
 
 static bool stops(int sig)
@@ -240,11 +266,20 @@ static void pass_deadline(struct step *s)
 	int64_t now = snrun_now_ms();
 
 	snrun_members_let_go(s->run);
-	if (s->resize_at && now >= s->resize_at && !s->ending &&
-	    !s->out->stopped) {
+	if (now >= s->steer_at) {
+		s->steer_at = now + SN_STEER_MS;
+		if (snrun_steer(s->run))
+			end_on_purpose(s);
+	}
+	if (s->resize_at && now >= s->resize_at) {
 		s->resize_at = 0;
-		s->out->resize = true;
-		step_end(s);
+		end_on_purpose(s);
+	}
+	if (s->soft_at && now >= s->soft_at && !s->killed) {
+		s->soft_at = 0;
+		snrun_say("the ranks were asked to save and end %u s ago and have not yet; they are killed after %u s",
+			  s->run->job.policy.checkpoint_soft,
+			  s->run->job.policy.checkpoint_hard);
 	}
 	if (!s->deadline || now < s->deadline)
 		return;
@@ -276,6 +311,8 @@ static void wait_for(struct step *s, struct pollfd *fd)
 	nfds_t n = 2;
 
 	wait = soonest(wait, s->deadline);
+	wait = soonest(wait, s->soft_at);
+	wait = soonest(wait, s->steer_at);
 	wait = soonest(wait, s->run->near_until);
 	if (!s->ending)
 		wait = soonest(wait, s->resize_at);

@@ -42,6 +42,8 @@ struct step {
 	int signals, changes; /* descriptors, -1: none */
 	bool ending, killed; /* SIGTERM, SIGKILL went to the parts */
 	int64_t deadline; /* ms, of what was sent; 0: none */
+	int64_t soft_at; /* ms, when to say that they take long; 0: not */
+	int64_t steer_at; /* ms, the next look at what snctl asks */
 	int64_t resize_at; /* ms, when it is ended for another size; 0: not */
 };
 

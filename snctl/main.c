@@ -25,6 +25,7 @@ static const struct snctl_command commands[] = {
 	{ "health", "which cards are not well; report, release, probe", cmd_health },
 	{ "events", "what snelasticd has seen and done", cmd_events },
 #endif
+	{ "elastic", "see and steer the size of a running job", cmd_elastic },
 	{ "pool", "regions of the pool with names, which outlive jobs", cmd_pool },
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))

@@ -40,6 +40,11 @@ int cmd_why(int argc, char **argv)
 	return missing("why", "JOBID [--json]", argc, argv);
 }
 
+int cmd_elastic(int argc, char **argv)
+{
+	return missing("elastic", "status|shrink|grow|pause|resume JOBID | swap JOBID NODE", argc, argv);
+}
+
 int cmd_card(int argc, char **argv)
 {
 	return missing("card", "drain NODE:CARDS... --reason=TEXT | resume NODE:CARDS...", argc, argv);

@@ -31,6 +31,7 @@ int cmd_show(int argc, char **argv);
 int cmd_map(int argc, char **argv);
 int cmd_why(int argc, char **argv);
 int cmd_card(int argc, char **argv);
+int cmd_elastic(int argc, char **argv);
 int cmd_pool(int argc, char **argv);
 int cmd_health(int argc, char **argv);
 int cmd_health_probe(int argc, char **argv); /* snctl health probe */

@@ -14,7 +14,7 @@ done
 run --help
 [ "$status" -eq 0 ] && [ ! -s err ]
 ok "--help"
-! grep -q '^  \(elastic\|import\|plan\|service\) ' out
+! grep -q '^  \(import\|plan\|service\) ' out
 ok "--help lists nothing that is not there"
 run --version
 [ "$status" -eq 0 ] && grep -q '^snctl .*[0-9]\.[0-9]' out

@@ -7,7 +7,7 @@
 . "$TESTS/resize.sh"
 CL_NODES=12 CL_PER=6 CL_PODS=1 CL_UNIT=0
 start_cluster
-echo "JobDir=$WORK/jobs/%j RestartWait=3 NodePoll=200 ElasticPoll=1 ElasticWait=3" >>"$CL_DIR/etc/supernode.conf"
+echo "JobDir=$WORK/jobs/%j RestartWait=3 NodePoll=200 ElasticPoll=1 ElasticWait=20" >>"$CL_DIR/etc/supernode.conf"
 LOG_ALLOW='slurm_bufs_sendto.*failed|Step complete from .* was already processed|Removing failed node|batch script missing|Kill task failed|error: step_signal'
 # Atoms of 16 ranks, a step of two replicas: two nodes each, three in a supernode.
 layout=tp=8,ep=16,etp=1,dp=6
@@ -67,6 +67,7 @@ is "and knows its replica" "$(cat who/* | awk '$9 != int($1 / 2) { print }')" ""
 ok "nothing is left" until_true 20 nothing_left
 
 # ---- it grows --------------------------------------------------------------------
+sed -i 's/ElasticWait=20/ElasticWait=2/' "$CL_DIR/etc/supernode.conf"
 block=$(submit -N9 --exclusive --wrap='sleep 300')
 ok "nine nodes are taken" await "$block" RUNNING
 id=$(submit_train $layout two --elastic=min_dp=2)
@@ -92,6 +93,7 @@ ok "it ends well" await "$id" "COMPLETED COMPLETING" 120
 ok "and nothing is left" until_true 20 nothing_left
 same_end "$id" two $layout
 
+sed -i 's/ElasticWait=2/ElasticWait=20/' "$CL_DIR/etc/supernode.conf"
 # A member's node is lost: another member comes in its place.
 STEPS=120
 id=$(submit_train $layout three --elastic=min_dp=2)

@@ -163,6 +163,14 @@ int tr_checkpoint_mark(struct trainer *t, uint32_t step, struct sn_err *err)
 	rc = tr_write_whole(path, text, err);
 	if (rc)
 		return rc;
+	/* So that whoever asked for it knows. */
+	if (t->self.job_dir) {
+		snprintf(path, sizeof(path), "%s/checkpoint", t->self.job_dir);
+		snprintf(text, sizeof(text), "%u\n", step);
+		rc = tr_write_whole(path, text, err);
+		if (rc)
+			return rc;
+	}
 	/* The one before is kept, should this one be damaged. */
 	dir = opendir(t->opt.state_dir);
 	while (dir && (entry = readdir(dir))) {

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * cmd_elastic.c - snctl elastic: see and steer a running job through its snrun,
+ * by files in the job's directory (launcher/control.h).
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "launcher/control.h"
+#include "launcher/jobdir.h"
+#include "launcher/slurmapi.h"
+#include "snctl/cli.h"
+#include "snctl/confpath.h"
+#include "snctl/readfile.h"
+#include "snctl/slurmconnect.h"
+#include "snctl/snctl.h"
+#include "snctl/term.h"
+#include "topology/policy.h"
+#include "topology/text.h"
+
+#define MEMBER "supernode:member="
+
+struct options {
+	const char *dir;
+	uint32_t dp, timeout;
+	bool json;
+};
+
+/* ---- where its snrun is ---------------------------------------------------------------- */
+
+struct target {
+	uint32_t job, uid;
+	char dir[PATH_MAX];
+};
+
+static int load(uint32_t id, job_info_msg_t **ret, struct sn_err *err)
+{
+	if (!sn_api_load_job(id, ret) && (*ret)->record_count)
+		return 0;
+	return sn_err_set(err, errno == ESLURM_INVALID_JOB_ID ? -ENOENT : -EIO,
+			  errno == ESLURM_INVALID_JOB_ID ? "there is no job %u" :
+			  "slurmctld did not tell of job %u: %s", id,
+			  slurm_strerror(errno));
+}
+
+/* A member stands for its base. */
+static int find_job(uint32_t id, struct target *ret, struct sn_err *err)
+{
+	job_info_msg_t *jobs;
+	unsigned int base = 0;
+	int rc = load(id, &jobs, err);
+
+	if (rc)
+		return rc;
+	ret->job = id;
+	ret->uid = jobs->job_array[0].user_id;
+	if (jobs->job_array[0].comment)
+		sscanf(jobs->job_array[0].comment, MEMBER "%u:", &base);
+	if ((jobs->job_array[0].job_state & JOB_STATE_BASE) != JOB_RUNNING)
+		rc = sn_err_set(err, -ENOENT, "job %u does not run", id);
+	slurm_free_job_info_msg(jobs);
+	return !rc && base && base != id ? find_job(base, ret, err) : rc;
+}
+
+static int find_dir(struct target *target, const char *given, struct sn_err *err)
+{
+	const struct passwd *pw = getpwuid(target->uid);
+	slurm_conf_t *conf = NULL;
+	struct sn_policy policy;
+	char *path, *other, *text;
+	size_t len;
+	int rc = 0;
+
+	if (given) {
+		snprintf(target->dir, sizeof(target->dir), "%s", given);
+		return 0;
+	}
+	if (!getenv("SLURM_CONF") && slurm_load_ctl_conf(0, &conf))
+		conf = NULL;
+	path = snctl_topology_path(NULL, conf ? conf->slurm_conf : NULL);
+	if (conf)
+		sn_api_free_conf(conf);
+	other = path ? snctl_sibling(path, "supernode.conf") : NULL;
+	sn_policy_init(&policy);
+	if (other && !access(other, F_OK) &&
+	    !(rc = snctl_read_file(other, &text, &len, err))) {
+		rc = sn_policy_parse(text, len, other, &policy, err);
+		free(text);
+	}
+	free(other);
+	free(path);
+	if (rc)
+		return rc;
+	return sn_jobdir_expand(policy.job_dir, target->job, pw ? pw->pw_name : NULL,
+				pw ? pw->pw_dir : NULL, target->dir,
+				sizeof(target->dir), err);
+}
+
+/* root acts as the owner: the directory is his, and may be on a file system where
+ * root is nobody. */
+static int become(uint32_t uid, uint32_t job, struct sn_err *err)
+{
+	const struct passwd *pw = getpwuid(uid);
+
+	if (geteuid() == uid)
+		return 0;
+	if (geteuid())
+		return sn_err_set(err, -EPERM,
+				  "job %u is user %u's: only he and root can steer it",
+				  job, uid);
+	if (!pw || setgroups(0, NULL) || setegid(pw->pw_gid) || seteuid(uid))
+		return sn_err_set(err, -EPERM, "cannot act as user %u: %s", uid,
+				  strerror(errno));
+	return 0;
+}
+
+/* ---- what it says ------------------------------------------------------------------------ */
+
+static int64_t number(json_object *root, const char *key)
+{
+	json_object *at;
+
+	return json_object_object_get_ex(root, key, &at) ?
+		json_object_get_int64(at) : -1;
+}
+
+static const char *word(json_object *root, const char *key)
+{
+	json_object *at;
+
+	return json_object_object_get_ex(root, key, &at) ?
+		json_object_get_string(at) : "";
+}
+
+static void print(json_object *root)
+{
+	static const char *const head[] = { ">MEMBER", ">DP", "<STATE", NULL };
+	json_object *members;
+	struct table table;
+	size_t n;
+
+	printf("job %lld: %s, dp=%lld with %lld ranks, generation %lld, %lld restart%s\n",
+	       (long long)number(root, "job"), word(root, "state"),
+	       (long long)number(root, "dp"), (long long)number(root, "ranks"),
+	       (long long)number(root, "generation"),
+	       (long long)number(root, "restarts"),
+	       number(root, "restarts") == 1 ? "" : "s");
+	printf("sizes: min %lld, wanted %lld, max %lld; at present at most %lld\n",
+	       (long long)number(root, "min_dp"), (long long)number(root, "want_dp"),
+	       (long long)number(root, "max_dp"), (long long)number(root, "cap_dp"));
+	if (number(root, "checkpoint_age") >= 0)
+		printf("last checkpoint: %lld s ago\n",
+		       (long long)number(root, "checkpoint_age"));
+	if (!json_object_object_get_ex(root, "members", &members) ||
+	    !(n = json_object_array_length(members)))
+		return;
+	table_init(&table, head);
+	for (size_t i = 0; i < n; i++) {
+		json_object *member = json_object_array_get_idx(members, i);
+
+		table_add(&table, "%lld", (long long)number(member, "job"));
+		table_add(&table, "%lld", (long long)number(member, "dp"));
+		table_add(&table, "%s", word(member, "state"));
+	}
+	table_print(&table, stdout, 0);
+	table_done(&table);
+}
+
+static int show(const char *text, const struct options *o, struct sn_err *err)
+{
+	json_object *root = json_tokener_parse(text), *ok;
+	int rc = 0;
+
+	if (!root || !json_object_object_get_ex(root, "ok", &ok))
+		rc = sn_err_set(err, -EIO, "snrun's answer cannot be read: %.80s", text);
+	else if (!json_object_get_boolean(ok))
+		rc = sn_err_set(err, -ENODEV, "%s", word(root, "error"));
+	else if (o->json)
+		puts(text);
+	else
+		print(root);
+	json_object_put(root);
+	return rc;
+}
+
+/* ---- the command -------------------------------------------------------------------------- */
+
+static int parse(int argc, char **argv, struct options *o,
+		 struct sn_control *ask, uint32_t *ret_job, struct sn_err *err)
+{
+	const struct cli_opt opts[] = {
+		{ "dp", "N", CLI_UINT, &o->dp, "shrink, grow: to this size, not the next", false, 1, UINT32_MAX },
+		{ "dir", "DIR", CLI_STRING, &o->dir, "the job's directory, where the job has set SUPERNODE_JOB_DIR itself", false, 0, 0 },
+		{ "timeout", "S", CLI_UINT, &o->timeout, "how long to wait for an answer (10)", false, 1, 3600 },
+		{ "json", NULL, CLI_FLAG, &o->json, "the answer as JSON", false, 0, 0 },
+		{ 0 },
+	};
+	const struct cli cli = {
+		.command = "elastic",
+		.usage = "status|shrink|grow|pause|resume JOBID | swap JOBID NODE [OPTIONS]",
+		.about = "See a running job and steer it, through its snrun. shrink and grow change its\n"
+			 "data-parallel size, swap takes the ranks off a node, pause ends the ranks and\n"
+			 "keeps the nodes until resume. Ranks are asked for a checkpoint first. Only for\n"
+			 "the job's owner and root.",
+		.opts = opts,
+		.max_args = 3,
+	};
+	const char *args[3];
+	uint32_t n;
+	uint64_t id;
+	int rc = cli_parse(&cli, argc, argv, args, &n, err);
+
+	if (rc)
+		return rc;
+	if (n < 2)
+		return sn_err_set(err, -EINVAL,
+				  "what to do and a job are needed: snctl elastic status JOBID");
+	if (sn_control_find(args[0], &ask->op))
+		return sn_err_set(err, -EINVAL,
+				  "%.40s is none of status, shrink, grow, swap, pause, resume",
+				  args[0]);
+	if (sn_parse_uint(args[1], 1, UINT32_MAX, &id, err))
+		return sn_err_prefix(err, -EINVAL, "the job: ");
+	*ret_job = (uint32_t)id;
+	if ((ask->op == SN_CONTROL_SWAP) != (n == 3))
+		return sn_err_set(err, -EINVAL, ask->op == SN_CONTROL_SWAP ?
+				  "swap needs a node: snctl elastic swap JOBID NODE" :
+				  "%s takes a job only", args[0]);
+	if (n == 3)
+		snprintf(ask->node, sizeof(ask->node), "%s", args[2]);
+	if (o->dp && ask->op != SN_CONTROL_SHRINK && ask->op != SN_CONTROL_GROW)
+		return sn_err_set(err, -EINVAL, "--dp goes with shrink and grow");
+	ask->dp = o->dp;
+	return 0;
+}
+
+int cmd_elastic(int argc, char **argv)
+{
+	struct options o = { .timeout = 10 };
+	struct sn_control ask = { .id = "" };
+	struct target target = { 0 };
+	struct sn_err err = { "" };
+	char *answer = NULL;
+	uint32_t id = 0;
+	int rc = parse(argc, argv, &o, &ask, &id, &err);
+
+	if (rc > 0)
+		return SNCTL_DONE;
+	if (rc)
+		return snctl_fail("elastic", SNCTL_USAGE, &err);
+	rc = slurmconnect(&err);
+	if (!rc)
+		rc = find_job(id, &target, &err);
+	if (!rc)
+		rc = find_dir(&target, o.dir, &err);
+	if (!rc)
+		rc = become(target.uid, target.job, &err);
+	if (!rc)
+		rc = sn_control_ask(target.dir, &ask, o.timeout * 1000, &answer, &err);
+	if (!rc)
+		rc = show(answer, &o, &err);
+	free(answer);
+	return rc ? snctl_fail("elastic", SNCTL_NO, &err) : SNCTL_DONE;
+}
