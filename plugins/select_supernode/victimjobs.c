@@ -82,10 +82,20 @@ static int set_parts(struct victimjobs *jobs, const struct counting *c,
 	return part ? 0 : -ENOMEM;
 }
 
+#define MEMBER "supernode:member=" /* as launcher/members.h has it */
+#define EQUALS 4096 /* more than there are victims of one job */
+
 static bool param_is_set(const char *word)
 {
 	return xstrcasestr(slurm_conf.preempt_params, word) ||
 		xstrcasestr(slurm_conf.sched_params, word);
+}
+
+/* A job that only holds nodes for another, its base, which goes on without. Its
+ * owner can say so of any job: then that is what he prefers to lose. */
+static bool is_member(const job_record_t *job_ptr)
+{
+	return !xstrncmp(job_ptr->comment, MEMBER, strlen(MEMBER));
 }
 
 /* What Slurm sorts candidates by, and the work that is lost with the job. */
@@ -106,6 +116,8 @@ static void set_cost(const job_record_t *job_ptr, uint64_t units,
 	else
 		victim->priority = job_ptr->part_ptr ?
 			job_ptr->part_ptr->priority_tier : 0;
+	/* Of equals, members go before their base and before other jobs. */
+	victim->priority = EQUALS * victim->priority + !is_member(job_ptr);
 }
 
 static int add_candidate(struct counting *c, job_record_t *job_ptr)

@@ -13,7 +13,7 @@ echo "JobDir=$WORK/jobs/%j RestartWait=2 NodePoll=200" >>"$CL_DIR/etc/supernode.
 LOG_ALLOW='slurm_bufs_sendto.*failed|Step complete from .* was already processed|Removing failed node'
 # Atoms of 16 ranks, which are a step of two replicas: two nodes each.
 layout=tp=8,ep=16,etp=1,dp=8
-STEPS=40 STEP_MS=25
+STEPS=160 STEP_MS=40
 TRAIN_RUN=snrun TRAIN_ARGS=--elastic
 supernode_of() { python3 -c 'import json, sys; print(*{s for (n, c), s in zip(*[json.load(open(sys.argv[1]))[k] for k in ("ranks", "supernodes")]) if n == sys.argv[2]})' "$WORK/jobs/$1/layout.json" "$2"; }
 batch_of() { scontrol -o show job "$1" | sed -nE 's/.* BatchHost=([^ ]*).*/\1/p'; }

@@ -6,12 +6,15 @@
 . "$TESTS/train.sh"
 . "$TESTS/resize.sh"
 CL_NODES=12 CL_PER=6 CL_PODS=1 CL_UNIT=0
+CL_EXTRA="PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+PartitionName=high Nodes=ALL PriorityTier=9 PreemptMode=OFF DefMemPerCPU=10"
 start_cluster
 echo "JobDir=$WORK/jobs/%j RestartWait=3 NodePoll=200 ElasticPoll=1 ElasticWait=20" >>"$CL_DIR/etc/supernode.conf"
 LOG_ALLOW='slurm_bufs_sendto.*failed|Step complete from .* was already processed|Removing failed node|batch script missing|Kill task failed|error: step_signal'
 # Atoms of 16 ranks, a step of two replicas: two nodes each, three in a supernode.
 layout=tp=8,ep=16,etp=1,dp=6
-STEPS=60 STEP_MS=50 EVERY=10
+STEPS=160 STEP_MS=50 EVERY=10
 TRAIN_RUN=snrun TRAIN_ARGS=--elastic
 # The job's members, one "ID STATE NODES" a line
 members() { squeue -h -o '%A %T %N %k' | awk -v c="supernode:member=$1:" 'index($0, c) { print $1, $2, $3 }'; }
@@ -68,6 +71,7 @@ ok "nothing is left" until_true 20 nothing_left
 
 # ---- it grows --------------------------------------------------------------------
 sed -i 's/ElasticWait=20/ElasticWait=2/' "$CL_DIR/etc/supernode.conf"
+STEPS=240
 block=$(submit -N9 --exclusive --wrap='sleep 300')
 ok "nine nodes are taken" await "$block" RUNNING
 id=$(submit_train $layout two --elastic=min_dp=2)
@@ -95,7 +99,7 @@ same_end "$id" two $layout
 
 sed -i 's/ElasticWait=2/ElasticWait=20/' "$CL_DIR/etc/supernode.conf"
 # A member's node is lost: another member comes in its place.
-STEPS=120
+STEPS=200
 id=$(submit_train $layout three --elastic=min_dp=2)
 ok "48 ranks of another job train" until_true 60 reached three 3
 lost=$(members "$id" | head -n 1 | cut -d' ' -f3)
@@ -121,7 +125,7 @@ ok "another" until_true 60 reached five 3
 pid=$(pgrep -f "snrun --max-restarts.*$WORK/five" | head -n 1)
 kill -9 "$pid"
 ok "kill -9 of snrun, whose script ends with it: all end" until_true 30 nothing_left
-STEPS=60
+STEPS=100
 id=$(submit_train tp=8,ep=16,etp=1,dp=4 six --elastic=min_dp=2)
 ok "another" until_true 60 reached six 12
 old=$(members "$id" | cut -d' ' -f1)
@@ -131,6 +135,25 @@ ok "its member of before is gone" until_true 30 ended "$old"
 ok "it ends well" await "$id" COMPLETED 90
 ok "nothing is left" until_true 30 nothing_left
 
+# ---- who has to go ---------------------------------------------------------------
+STEPS=200
+id=$(submit_train tp=8,ep=16,etp=1,dp=6 eight --elastic=min_dp=2)
+ok "a base and two members fill a supernode" until_true 60 dp_is "$id" 6
+ok "and train" until_true 60 reached eight 3
+free=$(sinfo -h -N -o '%N %t' | awk '$2 ~ /idle/ { print $1 }' | sort -u | paste -sd,)
+block=$(submit -p high --exclusive -w "$free" --wrap='sleep 300')
+ok "the other is taken" await "$block" RUNNING
+g=$(cat "$WORK/jobs/$id/generation")
+high=$(submit -p high --parallel=tp=8,ep=16,etp=1,dp=2 --wrap='sleep 3')
+ok "a job that may preempt starts" await "$high" "RUNNING COMPLETED" 60
+like "the base lives" "$(state_of "$id")" RUNNING
+ok "with a member less" until_true 40 dp_is "$id" 4 $((g + 1))
+scancel "$block"
+ok "it ends well" await "$id" "COMPLETED COMPLETING" 90
+same_end "$id" eight tp=8,ep=16,etp=1,dp=6
+ok "nothing is left" until_true 30 nothing_left
+
+STEPS=100
 # ---- beyond dp -------------------------------------------------------------------
 id=$(submit_train tp=8,ep=16,etp=1,dp=2 seven --elastic=min_dp=2,max_dp=4)
 ok "cards are free: it takes them" until_true 60 dp_is "$id" 4
