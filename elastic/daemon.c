@@ -54,15 +54,32 @@ static void say_fixed(const struct sn_elastic_where *old, const struct sn_elasti
 		sn_log_error("ElasticdStateDir has changed: that takes a restart");
 }
 
-static void reload(struct sn_daemon *d)
+struct reload {
+	struct sn_work work;
+	struct sn_daemon *d;
+	const char *config;
+	struct sn_daemon_conf fresh;
+	int rc;
+	struct sn_err err;
+};
+
+/* Name servers are asked, for users and hosts. */
+static void reload_run(struct sn_work *work)
+{
+	struct reload *l = (struct reload *)work;
+
+	l->rc = sn_daemon_conf_load(l->config, &l->fresh, &l->err);
+}
+
+static void reload_take(struct sn_daemon *d, struct reload *l)
 {
 	struct sn_daemon_conf old = d->conf, fresh;
 	struct sn_server_limits limits;
-	struct sn_err err;
-	int rc = sn_daemon_conf_load(d->options.config, &fresh, &err);
+	struct sn_err err = l->err;
+	int rc = l->rc;
 
 	if (!rc) {
-		d->conf = fresh;
+		d->conf = l->fresh;
 		rc = d->duty == SN_DUTY_IN_CHARGE ? engine_make(d, NULL, 0, &err) : 0;
 		if (rc) {
 			fresh = d->conf;
@@ -87,6 +104,47 @@ static void reload(struct sn_daemon *d)
 	sn_log_info("the configuration was read again");
 	daemon_event(d, "daemon", NULL, SN_NONE, 0, SN_NONE, "the configuration was read again");
 	engine_wake(d);
+}
+
+static void reload(struct sn_daemon *d);
+
+static void reload_done(struct sn_work *work)
+{
+	struct reload *l = (struct reload *)work;
+	struct sn_daemon *d = l->d;
+
+	d->reloading = false;
+	if (!d->stopping)
+		reload_take(d, l);
+	else if (!l->rc)
+		sn_daemon_conf_done(&l->fresh);
+	free(l);
+	if (d->reload_again && !d->stopping) {
+		d->reload_again = false;
+		reload(d);
+	}
+}
+
+static void reload(struct sn_daemon *d)
+{
+	struct reload *l;
+
+	/* What was read may be from before the last change. */
+	if (d->reloading) {
+		d->reload_again = true;
+		return;
+	}
+	l = calloc(1, sizeof(*l));
+	if (!l) {
+		sn_log_error("the configuration is not read again: no memory");
+		return;
+	}
+	l->work = (struct sn_work){ reload_run, reload_done, NULL };
+	l->d = d;
+	l->config = d->options.config;
+	l->rc = -ECANCELED;
+	d->reloading = true;
+	sn_pool_give(d->talk, &l->work);
 }
 
 static void on_signal(void *ctx, int signal)

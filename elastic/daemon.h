@@ -109,6 +109,7 @@ struct sn_daemon {
 	struct sn_loop *loop;
 	struct sn_server *server;
 	struct sn_pool *talk, *slurm_read, *slurm_write, *disk;
+	bool reloading, reload_again; /* the configuration */
 	int exit_code;
 	int pid_fd;
 	bool stopping;
