@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -103,4 +104,31 @@ int sn_listen_unix(const char *path, int *ret_fd, struct sn_err *err)
 		return give_up(fd, err, "ElasticdSocket=", path);
 	*ret_fd = fd;
 	return 0;
+}
+
+void sn_listen_peer(int fd, const struct sockaddr_storage *addr, struct sn_peer *ret)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+	struct ucred cred = { 0, (uid_t)-1, (gid_t)-1 };
+	socklen_t len = sizeof(cred);
+
+	memset(ret, 0, sizeof(*ret));
+	ret->uid = UINT32_MAX;
+	if (addr->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+		memcpy(&ret->addr, &in6->sin6_addr.s6_addr[12], 4);
+		inet_ntop(AF_INET, &ret->addr, ret->text, sizeof(ret->text));
+	} else if (addr->ss_family == AF_INET6) {
+		inet_ntop(AF_INET6, &in6->sin6_addr, ret->text, sizeof(ret->text));
+		if (IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr))
+			ret->addr = htonl(INADDR_LOOPBACK);
+	} else if (addr->ss_family == AF_INET) {
+		ret->addr = in->sin_addr.s_addr;
+		inet_ntop(AF_INET, &ret->addr, ret->text, sizeof(ret->text));
+	} else {
+		ret->unix_socket = true;
+		if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
+			ret->uid = cred.uid;
+		strcpy(ret->text, "this host");
+	}
 }

@@ -225,33 +225,6 @@ static bool make_room(struct sn_server *s, const struct sn_peer *peer)
 	return true;
 }
 
-static void find_peer(int fd, const struct sockaddr_storage *addr, struct sn_peer *ret)
-{
-	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
-	struct ucred cred = { 0, (uid_t)-1, (gid_t)-1 };
-	socklen_t len = sizeof(cred);
-
-	memset(ret, 0, sizeof(*ret));
-	ret->uid = UINT32_MAX;
-	if (addr->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
-		memcpy(&ret->addr, &in6->sin6_addr.s6_addr[12], 4);
-		inet_ntop(AF_INET, &ret->addr, ret->text, sizeof(ret->text));
-	} else if (addr->ss_family == AF_INET6) {
-		inet_ntop(AF_INET6, &in6->sin6_addr, ret->text, sizeof(ret->text));
-		if (IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr))
-			ret->addr = htonl(INADDR_LOOPBACK);
-	} else if (addr->ss_family == AF_INET) {
-		ret->addr = in->sin_addr.s_addr;
-		inet_ntop(AF_INET, &ret->addr, ret->text, sizeof(ret->text));
-	} else {
-		ret->unix_socket = true;
-		if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
-			ret->uid = cred.uid;
-		strcpy(ret->text, "this host");
-	}
-}
-
 static int add_conn(struct sn_server *s, int fd, const struct sn_peer *peer)
 {
 	struct conn *c = calloc(1, sizeof(*c));
@@ -298,7 +271,7 @@ static void accept_some(struct sn_server *s, int listener)
 				set_deaf(s, true);
 			return;
 		}
-		find_peer(fd, &addr, &peer);
+		sn_listen_peer(fd, &addr, &peer);
 		if (!peer.unix_socket) {
 			setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 			setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
