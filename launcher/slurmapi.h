@@ -58,6 +58,17 @@ static inline int sn_api_signal(uint32_t job, uint32_t step, int sig)
 #endif
 }
 
+/* An update of a job, of which nothing else is set. */
+static inline void sn_api_init_update(job_desc_msg_t *desc, uint32_t job)
+{
+	slurm_init_job_desc_msg(desc);
+#if SN_API_STEP_ID_T
+	desc->step_id = sn_api_step(job, NO_VAL);
+#else
+	desc->job_id = job;
+#endif
+}
+
 static inline void sn_api_free_conf(slurm_conf_t *conf)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)

@@ -209,8 +209,7 @@ int snrun_free_member(const struct snrun *run, uint32_t id, struct sn_err *err)
 	if (sn_api_load_job(run->job.id, &jobs) || jobs->record_count != 1)
 		return sn_err_set(err, -EIO, "slurmctld did not tell of job %u",
 				  run->job.id);
-	slurm_init_job_desc_msg(&desc);
-	desc.job_id = id;
+	sn_api_init_update(&desc, id);
 	desc.exc_nodes = jobs->job_array[0].exc_nodes;
 	if (!desc.exc_nodes)
 		desc.exc_nodes = (char *)"";
