@@ -69,6 +69,17 @@ static inline void sn_api_init_update(job_desc_msg_t *desc, uint32_t job)
 #endif
 }
 
+/* Who gives the reason of a node's state; 26.05 knows by itself. */
+static inline void sn_api_reason_by(update_node_msg_t *msg, uint32_t uid)
+{
+#if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)
+	(void)msg;
+	(void)uid;
+#else
+	msg->reason_uid = uid;
+#endif
+}
+
 static inline void sn_api_free_conf(slurm_conf_t *conf)
 {
 #if SLURM_VERSION_NUMBER >= SLURM_VERSION_NUM(26, 5, 0)

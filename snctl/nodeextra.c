@@ -13,6 +13,7 @@
 #include <slurm/slurm.h>
 #include <slurm/slurm_errno.h>
 
+#include "launcher/slurmapi.h"
 #include "snctl/nodeextra.h"
 
 struct change {
@@ -165,7 +166,7 @@ int nodeextra_drain(const char *node, const char *reason, struct sn_err *err)
 	msg.node_names = (char *)node;
 	msg.node_state = NODE_STATE_DRAIN;
 	msg.reason = (char *)reason;
-	msg.reason_uid = getuid();
+	sn_api_reason_by(&msg, getuid());
 	if (slurm_update_node(&msg))
 		return sn_err_set(err, -EIO, "node %s: slurmctld did not drain it: %s", node,
 				  slurm_strerror(errno));
