@@ -163,8 +163,9 @@ int tr_checkpoint_mark(struct trainer *t, uint32_t step, struct sn_err *err)
 	rc = tr_write_whole(path, text, err);
 	if (rc)
 		return rc;
-	/* So that whoever asked for it knows. */
-	if (t->self.job_dir) {
+	/* So that whoever asked for it knows: snrun, which makes the directory. Under
+	 * a plain srun there is none. */
+	if (t->self.job_dir && !access(t->self.job_dir, F_OK)) {
 		snprintf(path, sizeof(path), "%s/checkpoint", t->self.job_dir);
 		snprintf(text, sizeof(text), "%u\n", step);
 		rc = tr_write_whole(path, text, err);
