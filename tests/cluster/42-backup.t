@@ -32,23 +32,27 @@ backup_up()
 		mount --bind "$1/run" "$2/run" && mount --bind "$1/log" "$2/log" &&
 		exec slurmctld -D -f "$SLURM_CONF"' - "$WORK/backup" "$CL_DIR" \
 		>>"$WORK/backup.out" 2>&1 </dev/null 7>&- 8>&- 9>&- &
-	BACKUP=$!
+	echo $! >"$WORK/backup.pid" # a file, for ok() runs what it checks in a subshell
 	disown
 }
 
 backup_stop() # in good order
 {
-	local pid
+	local outer inner
 
-	pid=$(cat /proc/"$BACKUP"/task/*/children 2>/dev/null)
-	kill -TERM ${pid:-"$BACKUP"}
-	until_true 30 no_process "$BACKUP"
+	outer=$(<"$WORK/backup.pid")
+	inner=$(cat /proc/"$outer"/task/*/children 2>/dev/null)
+	kill -TERM ${inner:-"$outer"}
+	until_true 30 no_process "$outer"
 }
 
 backup_down()
 {
-	kill -KILL "$BACKUP" 2>/dev/null
-	until_true 10 no_process "$BACKUP"
+	local outer
+
+	outer=$(cat "$WORK/backup.pid" 2>/dev/null) || return 0
+	kill -KILL "$outer" 2>/dev/null
+	until_true 10 no_process "$outer"
 }
 trap 'rc=$?; backup_down; cp "$WORK/backup/log/slurmctld.log" "$CL_DIR/log/backup.log" 2>/dev/null; clean_up $rc' EXIT
 
