@@ -221,7 +221,9 @@ if cc -shared -fPIC -o "$WORK/clock.so" "$TESTS/clock-shim.c" 2>/dev/null &&
 		ok "reports are taken" snctl health report "n004:$((RANDOM % 8))"
 	done
 	ok "and released" snctl health release n003:2
-	ok "in the record" become n003 ""
+	# Other cards of it may be marked by what came before.
+	is_free() { ! marks n003 | grep -q '^2 '; }
+	ok "in the record" until_true 20 is_free
 else
 	skip "the clock is set" "no compiler, or sanitizers"
 fi
