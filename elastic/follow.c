@@ -25,8 +25,8 @@ struct poll {
 	struct sn_view_since since;
 	char card_gres[SN_POLICY_NAME_MAX];
 	int64_t began;
-	struct sn_view_nodes *nodes;
-	struct sn_view_jobs *jobs;
+	struct sn_view_nodes *old_nodes, *nodes;
+	struct sn_view_jobs *old_jobs, *jobs;
 	int rc;
 	struct sn_err err;
 };
@@ -35,9 +35,9 @@ static void poll_run(struct sn_work *work)
 {
 	struct poll *p = (struct poll *)work;
 
-	p->rc = sn_view_load_nodes(&p->since, p->card_gres, &p->nodes, &p->err);
+	p->rc = sn_view_load_nodes(&p->since, p->card_gres, p->old_nodes, &p->nodes, &p->err);
 	if (!p->rc)
-		p->rc = sn_view_load_jobs(&p->since, p->card_gres, &p->jobs, &p->err);
+		p->rc = sn_view_load_jobs(&p->since, p->card_gres, p->old_jobs, &p->jobs, &p->err);
 }
 
 /* ---- marks that others have changed ---------------------------------------------------- */
@@ -211,8 +211,8 @@ static void compare(struct sn_daemon *d, uint32_t node, const char *extra)
 /* Nothing new, as of nearly all. */
 static bool is_same(const struct sn_view_nodes *old, uint32_t i, const struct sn_view_node *is)
 {
-	return old && i < old->n && !strcmp(old->node[i].extra, is->extra) &&
-		!strcmp(old->node[i].name, is->name);
+	return old && i < old->n && (old->node[i].text == is->text ||
+		(!strcmp(old->node[i].extra, is->extra) && !strcmp(old->node[i].name, is->name)));
 }
 
 /* old: the table before this one, or this one itself where nothing has changed. */
@@ -246,7 +246,7 @@ static bool same_nodes(const struct sn_view_nodes *a, const struct sn_view_nodes
 	if (!a || !b || a->n != b->n)
 		return false;
 	for (uint32_t i = 0; i < a->n; i++)
-		if (strcmp(a->node[i].name, b->node[i].name))
+		if (a->node[i].text != b->node[i].text && strcmp(a->node[i].name, b->node[i].name))
 			return false;
 	return true;
 }
@@ -391,6 +391,8 @@ static void poll_done(struct sn_work *work)
 	}
 	sn_view_nodes_free(p->nodes);
 	sn_view_jobs_free(p->jobs);
+	sn_view_nodes_free(p->old_nodes);
+	sn_view_jobs_free(p->old_jobs);
 	free(p);
 }
 
@@ -407,6 +409,8 @@ void follow_poll(struct sn_daemon *d)
 	p->work = (struct sn_work){ poll_run, poll_done, NULL };
 	p->d = d;
 	p->since = d->since_load;
+	p->old_nodes = sn_view_nodes_use(d->nodes);
+	p->old_jobs = sn_view_jobs_use(d->jobs);
 	strcpy(p->card_gres, d->conf.policy.card_gres);
 	p->began = d->poll_began = sn_loop_now();
 	p->rc = -ECANCELED;

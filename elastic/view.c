@@ -5,10 +5,31 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "elastic/view.h"
+
+/* A node's strings, one after the other. */
+struct sn_view_text {
+	uint32_t users; /* atomic */
+	char text[];
+};
+
+struct sn_view_hold {
+	uint32_t users;
+	uint64_t mark;
+	uint32_t n;
+	uint64_t cards[]; /* [n], and the n numbers of the nodes */
+};
+
+/* Who still has it? If nobody, it goes. */
+static void drop(void *block, uint32_t *users)
+{
+	if (block && !__atomic_sub_fetch(users, 1, __ATOMIC_ACQ_REL))
+		free(block);
+}
 
 struct sn_view_nodes *sn_view_nodes_use(struct sn_view_nodes *nodes)
 {
@@ -21,12 +42,8 @@ void sn_view_nodes_free(struct sn_view_nodes *nodes)
 {
 	if (!nodes || __atomic_sub_fetch(&nodes->users, 1, __ATOMIC_ACQ_REL))
 		return;
-	for (uint32_t i = 0; nodes->node && i < nodes->n; i++) {
-		free(nodes->node[i].name);
-		free(nodes->node[i].address);
-		free(nodes->node[i].host);
-		free(nodes->node[i].extra);
-	}
+	for (uint32_t i = 0; nodes->node && i < nodes->n; i++)
+		drop(nodes->node[i].text, nodes->node[i].text ? &nodes->node[i].text->users : NULL);
 	free(nodes->node);
 	free(nodes->by_name);
 	free(nodes);
@@ -44,11 +61,45 @@ void sn_view_jobs_free(struct sn_view_jobs *jobs)
 	if (!jobs || __atomic_sub_fetch(&jobs->users, 1, __ATOMIC_ACQ_REL))
 		return;
 	for (uint32_t i = 0; jobs->job && i < jobs->n; i++) {
-		free(jobs->job[i].node);
-		free(jobs->job[i].cards);
+		drop(jobs->job[i].hold, jobs->job[i].hold ? &jobs->job[i].hold->users : NULL);
+		sn_view_ours_free(jobs->job[i].ours);
 	}
 	free(jobs->job);
 	free(jobs);
+}
+
+struct sn_view_ours *sn_view_ours_use(struct sn_view_ours *ours)
+{
+	if (ours)
+		__atomic_add_fetch(&ours->users, 1, __ATOMIC_RELAXED);
+	return ours;
+}
+
+void sn_view_ours_free(struct sn_view_ours *ours)
+{
+	if (!ours || __atomic_sub_fetch(&ours->users, 1, __ATOMIC_ACQ_REL))
+		return;
+	free(ours->account);
+	free(ours->user);
+	free(ours->partition);
+	free(ours->comment);
+	free(ours->options);
+	free(ours->batch_host);
+	free(ours->required);
+	free(ours);
+}
+
+uint32_t sn_view_member_of(const char *comment, uint32_t *ret_restarts)
+{
+	unsigned int base, restarts;
+	int n = 0;
+
+	if (!comment || sscanf(comment, SN_VIEW_MEMBER "%u:%u%n", &base, &restarts, &n) != 2 ||
+	    comment[n])
+		return 0;
+	if (ret_restarts)
+		*ret_restarts = restarts;
+	return base;
 }
 
 struct sn_view_nodes *sn_view_nodes_new(uint32_t n)
@@ -66,6 +117,33 @@ struct sn_view_nodes *sn_view_nodes_new(uint32_t n)
 		return NULL;
 	}
 	return v;
+}
+
+int sn_view_node_set(struct sn_view_node *node, const char *name, const char *address,
+		     const char *host, const char *extra, const struct sn_view_node *old)
+{
+	size_t a = strlen(name) + 1, b = strlen(address) + 1, c = strlen(host) + 1;
+	size_t d = strlen(extra) + 1;
+
+	if (old && old->text && !strcmp(old->name, name) && !strcmp(old->extra, extra) &&
+	    !strcmp(old->address, address) && !strcmp(old->host, host)) {
+		node->text = old->text;
+		__atomic_add_fetch(&node->text->users, 1, __ATOMIC_RELAXED);
+		node->name = old->name;
+		node->address = old->address;
+		node->host = old->host;
+		node->extra = old->extra;
+		return 0;
+	}
+	node->text = malloc(sizeof(*node->text) + a + b + c + d);
+	if (!node->text)
+		return -ENOMEM;
+	node->text->users = 1;
+	node->name = memcpy(node->text->text, name, a);
+	node->address = memcpy(node->text->text + a, address, b);
+	node->host = memcpy(node->text->text + a + b, host, c);
+	node->extra = memcpy(node->text->text + a + b + c, extra, d);
+	return 0;
 }
 
 static int by_name(const void *a, const void *b, void *arg)
@@ -102,6 +180,50 @@ struct sn_view_jobs *sn_view_jobs_new(uint32_t n)
 		return NULL;
 	}
 	return v;
+}
+
+int sn_view_job_hold(struct sn_view_job *job, uint32_t n, uint64_t mark)
+{
+	struct sn_view_hold *h = calloc(1, sizeof(*h) + n * (sizeof(uint64_t) + sizeof(uint32_t)));
+
+	if (!h)
+		return -ENOMEM;
+	h->users = 1;
+	h->mark = mark;
+	h->n = job->n_nodes = n;
+	job->hold = h;
+	job->cards = h->cards;
+	job->node = (uint32_t *)(void *)(h->cards + n);
+	return 0;
+}
+
+bool sn_view_job_same(struct sn_view_job *job, const struct sn_view_job *old, uint64_t mark)
+{
+	if (!old || !old->hold || old->hold->mark != mark)
+		return false;
+	job->hold = old->hold;
+	__atomic_add_fetch(&job->hold->users, 1, __ATOMIC_RELAXED);
+	job->n_nodes = old->n_nodes;
+	job->node = old->node;
+	job->cards = old->cards;
+	return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const struct sn_view_job *x = a, *y = b;
+
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+void sn_view_jobs_seal(struct sn_view_jobs *jobs)
+{
+	/* slurmctld has them by id but for arrays and what was requeued. */
+	for (uint32_t i = 1; i < jobs->n; i++)
+		if (jobs->job[i - 1].id > jobs->job[i].id) {
+			qsort(jobs->job, jobs->n, sizeof(*jobs->job), by_id);
+			return;
+		}
 }
 
 const struct sn_view_node *sn_view_node(const struct sn_view_nodes *nodes, const char *name)

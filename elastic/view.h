@@ -15,8 +15,10 @@
 
 #include "topology/err.h"
 
+struct sn_view_text;
 struct sn_view_node {
-	char *name, *address, *host, *extra; /* never NULL */
+	const char *name, *address, *host, *extra; /* never NULL once it is set */
+	struct sn_view_text *text; /* where they are; of all tables that have the same */
 	uint32_t state; /* NODE_STATE_* */
 	uint64_t cards; /* configured, as bits */
 };
@@ -28,6 +30,26 @@ struct sn_view_nodes {
 	uint32_t *by_name; /* sorted */
 };
 
+/*
+ * What is known of a job with options of ours, and of a member job (docs/elastic.md),
+ * and of no other: there may be thousands of those. Immutable, counted, and shared
+ * by tables for as long as nothing of it changes.
+ */
+struct sn_view_ours {
+	uint32_t users; /* atomic */
+	/* Never NULL. */
+	char *account, *user, *partition, *comment;
+	char *options; /* its admin_comment: topology/jobcomment.h */
+	char *batch_host; /* "": it has none, or does not run */
+	char *required; /* nodes that it must have (-w) */
+	bool batch, requeue; /* it has a script; it may be requeued */
+	uint32_t member_of, member_restarts; /* of its base, as its comment says; 0: no member */
+	uint32_t restarts; /* requeues so far */
+	uint32_t priority, reason; /* reason: enum job_state_reason, while it pends */
+	uint32_t time_limit; /* minutes; INFINITE, NO_VAL */
+	time_t submit, begin, start, end; /* begin: not before it, while it pends */
+};
+
 struct sn_view_job {
 	uint32_t id, uid;
 	uint32_t state; /* JOB_* */
@@ -35,6 +57,8 @@ struct sn_view_job {
 	uint32_t n_nodes;
 	uint32_t *node; /* of sn_view_nodes, Slurm's order */
 	uint64_t *cards; /* bits, of each */
+	struct sn_view_hold *hold; /* where they are; of all tables that have the same */
+	struct sn_view_ours *ours; /* NULL: it is none of ours */
 };
 
 struct sn_view_jobs {
@@ -55,22 +79,42 @@ const struct sn_view_job *sn_view_job(const struct sn_view_jobs *jobs, uint32_t 
 uint64_t sn_view_job_cards(const struct sn_view_nodes *nodes, const struct sn_view_job *job,
 			   const char *node);
 
+/* A member's comment is SN_VIEW_MEMBER "BASE:RESTARTS". 0: it is none. */
+#define SN_VIEW_MEMBER "supernode:member="
+uint32_t sn_view_member_of(const char *comment, uint32_t *ret_restarts);
+struct sn_view_ours *sn_view_ours_use(struct sn_view_ours *ours); /* NULL is fine */
+void sn_view_ours_free(struct sn_view_ours *ours); /* the same */
+
 /* The state between two loads, of the loading thread. */
 struct sn_view_since {
 	time_t nodes, jobs;
 	uint32_t n_nodes;
 };
 
-/* What has changed since the last call (0: nothing was loaded): *ret is NULL where
- * nothing has. card_gres: what a card is. -EIO: slurmctld does not tell. */
+/*
+ * What has changed since the last call (0: nothing was loaded): *ret is NULL where
+ * nothing has. old: the table before, NULL: none; slurmctld sends all of a table when
+ * anything of it has changed, and what is as it was is not made anew. card_gres: what
+ * a card is. -EIO: slurmctld does not tell.
+ */
 int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
-		       struct sn_view_nodes **ret, struct sn_err *err);
+		       const struct sn_view_nodes *old, struct sn_view_nodes **ret,
+		       struct sn_err *err);
 int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
-		      struct sn_view_jobs **ret, struct sn_err *err);
+		      const struct sn_view_jobs *old, struct sn_view_jobs **ret,
+		      struct sn_err *err);
 
-/* For tests: tables of n, to be filled in by the caller, then sealed. */
+/* To make tables: of n, to be filled in by the caller, then sealed. -ENOMEM. */
 struct sn_view_nodes *sn_view_nodes_new(uint32_t n);
+/* The texts; those of `old` (may be NULL) if they are the same. */
+int sn_view_node_set(struct sn_view_node *node, const char *name, const char *address,
+		     const char *host, const char *extra, const struct sn_view_node *old);
 int sn_view_nodes_seal(struct sn_view_nodes *nodes);
 struct sn_view_jobs *sn_view_jobs_new(uint32_t n);
+/* Room for n nodes, zeroed. mark: what they were made from, as a hash. */
+int sn_view_job_hold(struct sn_view_job *job, uint32_t n, uint64_t mark);
+/* The nodes of old, if they were made from the same. */
+bool sn_view_job_same(struct sn_view_job *job, const struct sn_view_job *old, uint64_t mark);
+void sn_view_jobs_seal(struct sn_view_jobs *jobs); /* in any order before it */
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "elastic/view.h"
 #include "snctl/gresidx.h"
+#include "topology/jobcomment.h"
 
 static int slurm_error(const char *what, struct sn_err *err)
 {
@@ -20,17 +21,23 @@ static int slurm_error(const char *what, struct sn_err *err)
 			  slurm_strerror(errno));
 }
 
-static char *copy(const char *text)
+static const char *text(const char *is)
 {
-	return strdup(text ? text : "");
+	return is ? is : "";
+}
+
+static char *copy(const char *is)
+{
+	return strdup(text(is));
 }
 
 int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
-		       struct sn_view_nodes **ret, struct sn_err *err)
+		       const struct sn_view_nodes *old, struct sn_view_nodes **ret,
+		       struct sn_err *err)
 {
 	node_info_msg_t *msg = NULL;
 	struct sn_view_nodes *v;
-	int rc;
+	int rc = 0;
 
 	*ret = NULL;
 	if (slurm_load_node(since->nodes, &msg, SHOW_ALL))
@@ -38,18 +45,18 @@ int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
 	v = sn_view_nodes_new(msg->record_count);
 	/* Nodes without a name are gaps in slurmctld's table: kept, for jobs name
 	 * nodes by their place in it. */
-	for (uint32_t i = 0; v && i < msg->record_count; i++) {
+	for (uint32_t i = 0; v && !rc && i < msg->record_count; i++) {
 		const node_info_t *info = &msg->node_array[i];
 		uint64_t cards = gres_count(info->gres, card_gres);
 
-		v->node[i].name = copy(info->name);
-		v->node[i].address = copy(info->node_addr);
-		v->node[i].host = copy(info->node_hostname);
-		v->node[i].extra = copy(info->extra);
+		rc = sn_view_node_set(&v->node[i], text(info->name), text(info->node_addr),
+				      text(info->node_hostname), text(info->extra),
+				      old && i < old->n ? &old->node[i] : NULL);
 		v->node[i].state = info->node_state;
 		v->node[i].cards = cards >= 64 ? UINT64_MAX : (UINT64_C(1) << cards) - 1;
 	}
-	rc = v ? sn_view_nodes_seal(v) : -ENOMEM;
+	if (!rc)
+		rc = v ? sn_view_nodes_seal(v) : -ENOMEM;
 	if (rc) {
 		sn_view_nodes_free(v);
 		sn_err_set(err, rc, "no memory");
@@ -65,17 +72,42 @@ int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
 	return rc;
 }
 
+static uint64_t mix(uint64_t h, const void *data, size_t len)
+{
+	const unsigned char *p = data;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * UINT64_C(1099511628211); /* FNV-1a */
+	return h;
+}
+
+/* What the job holds, as slurmctld tells it. */
+static uint64_t mark_of(const slurm_job_info_t *info, const char *card_gres, uint32_t *ret_n)
+{
+	uint64_t h = mix(UINT64_C(14695981039346656037), card_gres, strlen(card_gres));
+	const int32_t *range;
+	uint32_t n = 0;
+
+	for (range = info->node_inx; range && range[0] >= 0 && range[1] >= range[0]; range += 2) {
+		n += (uint32_t)(range[1] - range[0]) + 1;
+		h = mix(h, range, 2 * sizeof(*range));
+	}
+	for (uint32_t i = 0; i < info->gres_detail_cnt; i++)
+		h = mix(h, text(info->gres_detail_str[i]), strlen(text(info->gres_detail_str[i])) + 1);
+	*ret_n = n;
+	return h;
+}
+
 static int take_nodes(const slurm_job_info_t *info, const char *card_gres,
-		      struct sn_view_job *job)
+		      const struct sn_view_job *old, struct sn_view_job *job)
 {
 	const int32_t *range;
-	uint32_t n = 0, k = 0;
+	uint32_t n, k = 0;
+	uint64_t mark = mark_of(info, card_gres, &n);
 
-	for (range = info->node_inx; range && range[0] >= 0 && range[1] >= range[0]; range += 2)
-		n += (uint32_t)(range[1] - range[0]) + 1;
-	job->node = calloc((size_t)n + 1, sizeof(*job->node));
-	job->cards = calloc((size_t)n + 1, sizeof(*job->cards));
-	if (!job->node || !job->cards)
+	if (sn_view_job_same(job, old, mark))
+		return 0;
+	if (sn_view_job_hold(job, n, mark))
 		return -ENOMEM;
 	for (range = info->node_inx; range && range[0] >= 0 && range[1] >= range[0]; range += 2)
 		for (int32_t i = range[0]; i <= range[1]; i++, k++) {
@@ -83,19 +115,77 @@ static int take_nodes(const slurm_job_info_t *info, const char *card_gres,
 			if (k < info->gres_detail_cnt)
 				job->cards[k] = gres_indices(info->gres_detail_str[k], card_gres, NULL);
 		}
-	job->n_nodes = k;
 	return 0;
 }
 
-static int by_id(const void *a, const void *b)
-{
-	const struct sn_view_job *x = a, *y = b;
+/* ---- jobs of ours ---------------------------------------------------------------------- */
 
-	return x->id < y->id ? -1 : x->id > y->id;
+static bool is_ours(const slurm_job_info_t *info)
+{
+	return (info->admin_comment && strstr(info->admin_comment, SN_JOBCOMMENT_MARK)) ||
+		(info->comment && !strncmp(info->comment, SN_VIEW_MEMBER, strlen(SN_VIEW_MEMBER)));
+}
+
+static bool is_same(const struct sn_view_ours *o, const slurm_job_info_t *info)
+{
+	return !strcmp(o->options, text(info->admin_comment)) &&
+		!strcmp(o->comment, text(info->comment)) &&
+		!strcmp(o->batch_host, text(info->batch_host)) &&
+		!strcmp(o->required, text(info->req_nodes)) &&
+		!strcmp(o->account, text(info->account)) &&
+		!strcmp(o->partition, text(info->partition)) &&
+		o->restarts == info->restart_cnt && o->priority == info->priority &&
+		o->reason == info->state_reason && o->time_limit == info->time_limit &&
+		o->begin == info->eligible_time && o->start == info->start_time &&
+		o->end == info->end_time && o->submit == info->submit_time &&
+		o->requeue == !!info->requeue;
+}
+
+static struct sn_view_ours *make_ours(const slurm_job_info_t *info)
+{
+	struct sn_view_ours *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->users = 1;
+	o->account = copy(info->account);
+	o->user = copy(info->user_name);
+	o->partition = copy(info->partition);
+	o->comment = copy(info->comment);
+	o->options = copy(info->admin_comment);
+	o->batch_host = copy(info->batch_host);
+	o->required = copy(info->req_nodes);
+	o->batch = info->batch_flag;
+	o->requeue = info->requeue;
+	o->member_of = sn_view_member_of(info->comment, &o->member_restarts);
+	o->restarts = info->restart_cnt;
+	o->priority = info->priority;
+	o->reason = info->state_reason;
+	o->time_limit = info->time_limit;
+	o->submit = info->submit_time;
+	o->begin = info->eligible_time;
+	o->start = info->start_time;
+	o->end = info->end_time;
+	if (o->account && o->user && o->partition && o->comment && o->options && o->batch_host &&
+	    o->required)
+		return o;
+	sn_view_ours_free(o);
+	return NULL;
+}
+
+static int take_ours(const slurm_job_info_t *info, const struct sn_view_job *old,
+		     struct sn_view_job *job)
+{
+	if (!is_ours(info))
+		return 0;
+	job->ours = old && old->ours && is_same(old->ours, info) ? sn_view_ours_use(old->ours) :
+		make_ours(info);
+	return job->ours ? 0 : -ENOMEM;
 }
 
 int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
-		      struct sn_view_jobs **ret, struct sn_err *err)
+		      const struct sn_view_jobs *old, struct sn_view_jobs **ret,
+		      struct sn_err *err)
 {
 	job_info_msg_t *msg = NULL;
 	struct sn_view_jobs *v;
@@ -109,19 +199,22 @@ int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 	for (uint32_t i = 0; v && !rc && i < msg->record_count; i++) {
 		const slurm_job_info_t *info = &msg->job_array[i];
 		uint32_t base = info->job_state & JOB_STATE_BASE;
+		const struct sn_view_job *was = sn_view_job(old, info->job_id);
 		struct sn_view_job *job = &v->job[n];
 
 		/* One that has ended is only remembered by slurmctld for a while. */
 		if (base != JOB_PENDING && base != JOB_RUNNING && base != JOB_SUSPENDED &&
 		    !(info->job_state & JOB_COMPLETING))
 			continue;
+		n++;
 		job->id = info->job_id;
 		job->uid = info->user_id;
 		job->state = info->job_state;
 		job->running = base == JOB_RUNNING || base == JOB_SUSPENDED;
 		if (job->running)
-			rc = take_nodes(info, card_gres, job);
-		n++;
+			rc = take_nodes(info, card_gres, was, job);
+		if (!rc)
+			rc = take_ours(info, was, job);
 	}
 	if (!v || rc) {
 		/* v->n is all of them, and those not filled in are empty. */
@@ -129,7 +222,7 @@ int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 		rc = sn_err_set(err, -ENOMEM, "no memory");
 	} else {
 		v->n = n;
-		qsort(v->job, n, sizeof(*v->job), by_id);
+		sn_view_jobs_seal(v);
 		*ret = v;
 		since->jobs = msg->last_update;
 	}

@@ -158,7 +158,8 @@ void sn_daemon_stop(struct sn_daemon *d, int exit_code)
 }
 
 int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
-		       struct sn_view_nodes **ret, struct sn_err *err)
+		       const struct sn_view_nodes *old, struct sn_view_nodes **ret,
+		       struct sn_err *err)
 {
 	(void)card_gres;
 	*ret = NULL;
@@ -172,19 +173,19 @@ int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
 	for (uint32_t i = 0; i < bed.n; i++) {
 		struct sn_view_node *n = &(*ret)->node[i];
 
-		n->name = strdup(bed.name[i]);
-		n->address = strdup("");
-		n->host = strdup("");
-		n->extra = strdup(bed.extra[i] ? bed.extra[i] : "");
+		if (sn_view_node_set(n, bed.name[i], "", "", bed.extra[i] ? bed.extra[i] : "",
+				     old && i < old->n ? &old->node[i] : NULL))
+			abort();
 		n->cards = (UINT64_C(1) << BED_CARDS) - 1;
 	}
 	return sn_view_nodes_seal(*ret);
 }
 
 int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
-		      struct sn_view_jobs **ret, struct sn_err *err)
+		      const struct sn_view_jobs *old, struct sn_view_jobs **ret,
+		      struct sn_err *err)
 {
-	(void)since, (void)card_gres, (void)err;
+	(void)since, (void)card_gres, (void)old, (void)err;
 	*ret = NULL;
 	return 0;
 }
