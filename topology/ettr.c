@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ettr.c - what became of a job's time and card-seconds.
+ *
+ * Wall time and card-seconds go the same ways, so both are a sum of the same kind:
+ * one grows by a second a second, the other by a card a second.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "topology/ettr.h"
+
+#define ROUNDING 1e-6 /* of a sum, that additions in another order may differ by */
+
+const double sn_recovery_bound[SN_RECOVERY_BOUNDS] = {
+	0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800,
+};
+
+static const struct { const char *name, *help; } lost_words[SN_LOST_KINDS] = {
+	{ "startup", "from the start of ranks to their first step" },
+	{ "checkpoint", "saving on request" },
+	{ "redone", "work that no checkpoint held when it failed" },
+	{ "restart", "between two generations" },
+	{ "wait", "waiting for nodes or members" },
+	{ "pause", "paused by a user" },
+	{ "script", "in the job's script outside of snrun" },
+};
+static const char *const fail_words[SN_ETTR_FAILS] = {
+	"node", "rank", "member", "snrun", "requeue", "other",
+};
+static const char *const phase_words[SN_ETTR_PHASES] = {
+	"script", "queue", "wait", "pause", "restart", "startup", "work", "checkpoint",
+};
+
+const char *sn_lost_name(enum sn_lost lost)
+{
+	return lost < SN_LOST_KINDS ? lost_words[lost].name : "?";
+}
+
+const char *sn_lost_help(enum sn_lost lost)
+{
+	return lost < SN_LOST_KINDS ? lost_words[lost].help : "?";
+}
+
+const char *sn_ettr_fail_name(enum sn_ettr_fail fail)
+{
+	return fail < SN_ETTR_FAILS ? fail_words[fail] : "?";
+}
+
+const char *sn_ettr_phase_name(enum sn_ettr_phase phase)
+{
+	return phase < SN_ETTR_PHASES ? phase_words[phase] : "?";
+}
+
+int sn_ettr_phase_find(const char *word)
+{
+	for (int i = 0; i < SN_ETTR_PHASES; i++)
+		if (!strcmp(phase_words[i], word))
+			return i;
+	return -1;
+}
+
+/* ---- time passes ---- */
+
+static void grow(struct sn_ettr_sum *sum, enum sn_ettr_phase phase, double by)
+{
+	switch (phase) {
+	case SN_ETTR_SCRIPT:
+		sum->lost[SN_LOST_SCRIPT] += by;
+		break;
+	case SN_ETTR_QUEUE:
+	case SN_ETTR_WAIT:
+		sum->lost[SN_LOST_WAIT] += by;
+		break;
+	case SN_ETTR_PAUSE:
+		sum->lost[SN_LOST_PAUSE] += by;
+		break;
+	case SN_ETTR_OPENING:
+		sum->opening += by;
+		break;
+	case SN_ETTR_WORK:
+		sum->provisional += by;
+		break;
+	case SN_ETTR_CHECKPOINT:
+		sum->lost[SN_LOST_CHECKPOINT] += by;
+		break;
+	default:
+		sum->lost[SN_LOST_RESTART] += by;
+	}
+}
+
+/* The cards that the phase is about; the others that are held are idle. Where nothing
+ * runs that has ranks, it is about all of them. */
+static uint32_t busy(const struct sn_ettr *a)
+{
+	switch (a->phase) {
+	case SN_ETTR_SCRIPT:
+	case SN_ETTR_QUEUE:
+	case SN_ETTR_WAIT:
+	case SN_ETTR_PAUSE:
+		return a->held;
+	default:
+		return a->ranks < a->held ? a->ranks : a->held;
+	}
+}
+
+void sn_ettr_pass(struct sn_ettr *a, double now)
+{
+	double s = now - a->at;
+	uint32_t cards = busy(a);
+
+	if (!(s > 0))
+		return;
+	grow(&a->wall, a->phase, s);
+	grow(&a->cards, a->phase, s * cards);
+	a->held_sum += s * a->held;
+	a->idle += s * (a->held - cards);
+	if (a->want > a->held && a->phase != SN_ETTR_QUEUE && a->phase != SN_ETTR_SCRIPT)
+		a->missing += s * (a->want - a->held);
+	a->at = now;
+}
+
+/* ---- work is settled ---- */
+
+static void give(double *from, double *to)
+{
+	*to += *from;
+	*from = 0;
+}
+
+static void settle_sum(struct sn_ettr_sum *sum, double *work, double *opening)
+{
+	give(&sum->provisional, work);
+	give(&sum->opening, opening);
+}
+
+static void all_useful(struct sn_ettr *a)
+{
+	settle_sum(&a->wall, &a->wall.useful, &a->wall.useful);
+	settle_sum(&a->cards, &a->cards.useful, &a->cards.useful);
+}
+
+/* Where steps are shown, a generation without any has done no work. */
+static void all_lost(struct sn_ettr *a)
+{
+	enum sn_lost opening = a->shows_steps ? SN_LOST_STARTUP : SN_LOST_REDONE;
+
+	settle_sum(&a->wall, &a->wall.lost[SN_LOST_REDONE], &a->wall.lost[opening]);
+	settle_sum(&a->cards, &a->cards.lost[SN_LOST_REDONE], &a->cards.lost[opening]);
+}
+
+/* What the safe point does not hold: the end of the work at hand. */
+static void cover_sum(struct sn_ettr_sum *sum, double keep, double took)
+{
+	if (took > sum->provisional)
+		took = sum->provisional;
+	sum->provisional -= took;
+	sum->lost[SN_LOST_CHECKPOINT] += took;
+	if (keep > sum->provisional)
+		keep = sum->provisional;
+	sum->useful += sum->provisional - keep;
+	sum->provisional = keep;
+}
+
+static void safe_point(struct sn_ettr *a, const struct sn_ettr_event *e)
+{
+	double covers = e->covers > 0 && e->covers < a->at ? e->covers : a->at;
+	double took = e->took > 0 ? e->took : 0, end, keep;
+	uint32_t cards;
+
+	/* No steps are shown, and yet there is a checkpoint: it was work. */
+	if (a->phase == SN_ETTR_OPENING && !a->shows_steps) {
+		give(&a->wall.opening, &a->wall.provisional);
+		give(&a->cards.opening, &a->cards.provisional);
+		a->phase = SN_ETTR_WORK;
+	}
+	/* Of work that has ended, by a failure too, the file may come a little later. */
+	end = a->phase == SN_ETTR_WORK ? a->at : a->worked;
+	cards = a->phase == SN_ETTR_WORK ? busy(a) : a->workers;
+	if (covers < a->segment)
+		covers = a->segment;
+	keep = covers < end ? end - covers : 0;
+	/* In a phase of its own saving is counted already. */
+	if (a->phase != SN_ETTR_WORK)
+		took = 0;
+	else if (took > end - a->segment - keep)
+		took = end - a->segment - keep;
+	cover_sum(&a->wall, keep, took);
+	cover_sum(&a->cards, keep * cards, took * cards);
+	if (a->phase == SN_ETTR_WORK)
+		a->segment = covers;
+	if (covers > a->safe)
+		a->safe = covers;
+	a->safe_points++;
+}
+
+/* ---- events ---- */
+
+static void recovered(struct sn_ettr *a)
+{
+	double s = a->at - a->failed;
+	uint32_t i = 0;
+
+	if (!a->recovering)
+		return;
+	a->recovering = false;
+	s = s > 0 ? s : 0;
+	while (i < SN_RECOVERY_BOUNDS && s > sn_recovery_bound[i])
+		i++;
+	a->recoveries.n[i]++;
+	a->recoveries.sum += s;
+	a->recoveries.last = s;
+}
+
+static void step(struct sn_ettr *a)
+{
+	if (a->phase != SN_ETTR_OPENING)
+		return;
+	give(&a->wall.opening, &a->wall.lost[SN_LOST_STARTUP]);
+	give(&a->cards.opening, &a->cards.lost[SN_LOST_STARTUP]);
+	a->stepped = a->shows_steps = true;
+	a->phase = SN_ETTR_WORK;
+	a->segment = a->at;
+	recovered(a);
+}
+
+static void start(struct sn_ettr *a)
+{
+	all_lost(a);
+	a->phase = SN_ETTR_OPENING;
+	a->stepped = false;
+	a->segment = a->at;
+	a->generations++;
+	/* No better sign will come. */
+	if (!a->shows_steps)
+		recovered(a);
+}
+
+static bool is_on(const struct sn_ettr *a)
+{
+	return a->phase == SN_ETTR_OPENING || a->phase == SN_ETTR_WORK ||
+		a->phase == SN_ETTR_CHECKPOINT;
+}
+
+/* Its work is lost only when the next begins: a safe point may still show. */
+static void stop(struct sn_ettr *a)
+{
+	if (a->phase == SN_ETTR_OPENING && !a->shows_steps) {
+		give(&a->wall.opening, &a->wall.provisional);
+		give(&a->cards.opening, &a->cards.provisional);
+		a->phase = SN_ETTR_WORK;
+	}
+	if (a->phase == SN_ETTR_WORK) {
+		a->worked = a->at;
+		a->workers = busy(a);
+	}
+	a->phase = SN_ETTR_RESTART;
+}
+
+static void fail(struct sn_ettr *a, enum sn_ettr_fail kind)
+{
+	bool was_on = is_on(a);
+
+	/* The second node of a loss is no second failure. */
+	if (was_on)
+		a->fails[kind]++;
+	if (!a->recovering) {
+		a->recovering = true;
+		a->failed = a->at;
+	}
+	stop(a);
+}
+
+static void leave_to(struct sn_ettr *a, enum sn_ettr_phase phase)
+{
+	all_lost(a);
+	a->phase = phase;
+}
+
+static void apply(struct sn_ettr *a, const struct sn_ettr_event *e)
+{
+	switch (e->kind) {
+	case SN_ETTR_CARDS:
+		if (a->phase == SN_ETTR_WORK && e->ranks != a->ranks)
+			a->segment = a->at;
+		a->held = e->held;
+		a->ranks = e->ranks;
+		a->want = e->want;
+		break;
+	case SN_ETTR_TO_SCRIPT:
+		leave_to(a, SN_ETTR_SCRIPT);
+		break;
+	case SN_ETTR_TO_QUEUE:
+		leave_to(a, SN_ETTR_QUEUE);
+		a->held = a->ranks = 0;
+		break;
+	case SN_ETTR_TO_WAIT:
+		leave_to(a, SN_ETTR_WAIT);
+		break;
+	case SN_ETTR_TO_PAUSE:
+		leave_to(a, SN_ETTR_PAUSE);
+		a->recovering = false;
+		break;
+	case SN_ETTR_TO_RESTART:
+	case SN_ETTR_END:
+		stop(a);
+		break;
+	case SN_ETTR_START:
+		start(a);
+		break;
+	case SN_ETTR_STEP:
+		step(a);
+		break;
+	case SN_ETTR_ASK:
+		if (!is_on(a) || a->phase == SN_ETTR_CHECKPOINT)
+			break;
+		/* Before its first step it is starting up still. */
+		if (a->phase == SN_ETTR_OPENING && a->shows_steps)
+			break;
+		stop(a);
+		a->phase = SN_ETTR_CHECKPOINT;
+		break;
+	case SN_ETTR_SAFE:
+		safe_point(a, e);
+		if (a->phase == SN_ETTR_CHECKPOINT && !e->ends) {
+			a->phase = SN_ETTR_WORK;
+			a->segment = a->at;
+		}
+		break;
+	case SN_ETTR_FAIL:
+		fail(a, e->fail);
+		break;
+	default: /* DONE */
+		if (e->well) {
+			all_useful(a);
+			recovered(a);
+		} else {
+			all_lost(a);
+			a->recovering = false;
+		}
+		a->phase = SN_ETTR_SCRIPT;
+	}
+}
+
+void sn_ettr_init(struct sn_ettr *a, double now)
+{
+	memset(a, 0, sizeof(*a));
+	a->began = a->at = now;
+	a->phase = SN_ETTR_SCRIPT;
+}
+
+int sn_ettr_event(struct sn_ettr *a, const struct sn_ettr_event *e, struct sn_err *err)
+{
+	if (!isfinite(e->at) || !isfinite(e->covers) || !isfinite(e->took))
+		return sn_err_set(err, -EINVAL, "an event's time is no number");
+	if ((uint32_t)e->kind >= SN_ETTR_KINDS || (uint32_t)e->fail >= SN_ETTR_FAILS)
+		return sn_err_set(err, -EINVAL, "there is no event of kind %u, failure %u",
+				  (unsigned int)e->kind, (unsigned int)e->fail);
+	sn_ettr_pass(a, e->at);
+	apply(a, e);
+	return 0;
+}
+
+/* ---- looking in ---- */
+
+double sn_ettr_lost(const struct sn_ettr_sum *sum)
+{
+	double all = 0;
+
+	for (int i = 0; i < SN_LOST_KINDS; i++)
+		all += sum->lost[i];
+	return all;
+}
+
+double sn_ettr_open(const struct sn_ettr_sum *sum)
+{
+	return sum->provisional + sum->opening;
+}
+
+double sn_ettr_wall(const struct sn_ettr *a)
+{
+	return a->wall.useful + sn_ettr_open(&a->wall) + sn_ettr_lost(&a->wall);
+}
+
+static double ratio(double part, double whole)
+{
+	return whole > 0 ? part < whole ? part / whole : 1 : 0;
+}
+
+double sn_ettr_ratio(const struct sn_ettr *a)
+{
+	return ratio(a->wall.useful, sn_ettr_wall(a));
+}
+
+double sn_ettr_ratio_open(const struct sn_ettr *a)
+{
+	return ratio(a->wall.useful + sn_ettr_open(&a->wall), sn_ettr_wall(a));
+}
+
+uint64_t sn_recoveries_count(const struct sn_recoveries *r)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i <= SN_RECOVERY_BOUNDS; i++)
+		n += r->n[i];
+	return n;
+}
+
+/* ---- one that was read ---- */
+
+static bool is_sum(const struct sn_ettr_sum *sum)
+{
+	bool ok = sum->useful >= 0 && sum->provisional >= 0 && sum->opening >= 0;
+
+	for (int i = 0; i < SN_LOST_KINDS; i++)
+		ok = ok && sum->lost[i] >= 0;
+	return ok && isfinite(sum->useful + sn_ettr_open(sum) + sn_ettr_lost(sum));
+}
+
+static bool is_near(double a, double b)
+{
+	return fabs(a - b) <= 1 + ROUNDING * fabs(a);
+}
+
+int sn_ettr_check(const struct sn_ettr *a, struct sn_err *err)
+{
+	double sum = a->cards.useful + sn_ettr_open(&a->cards) +
+		sn_ettr_lost(&a->cards) + a->idle;
+
+	if (!isfinite(a->began) || !isfinite(a->at) || a->began < 0 || a->at < a->began ||
+	    !isfinite(a->segment) || !isfinite(a->failed) || !isfinite(a->safe) ||
+	    !isfinite(a->worked))
+		return sn_err_set(err, -EINVAL, "its times cannot be");
+	if ((uint32_t)a->phase >= SN_ETTR_PHASES)
+		return sn_err_set(err, -EINVAL, "there is no phase %u", (unsigned int)a->phase);
+	if (!is_sum(&a->wall) || !is_sum(&a->cards) || !(a->idle >= 0) ||
+	    !(a->held_sum >= 0) || !(a->missing >= 0) || !isfinite(a->held_sum) ||
+	    !isfinite(a->missing) || !(a->recoveries.sum >= 0) ||
+	    !isfinite(a->recoveries.sum) || !(a->recoveries.last >= 0) ||
+	    !isfinite(a->recoveries.last))
+		return sn_err_set(err, -EINVAL, "a sum is below 0 or no number");
+	if (!is_near(a->held_sum, sum))
+		return sn_err_set(err, -EINVAL,
+				  "%.3f card-seconds are held, and those of use, lost and idle come to %.3f",
+				  a->held_sum, sum);
+	if (!is_near(sn_ettr_wall(a), a->at - a->began))
+		return sn_err_set(err, -EINVAL,
+				  "%.3f s have passed, and the sums come to %.3f",
+				  a->at - a->began, sn_ettr_wall(a));
+	return 0;
+}
