@@ -15,6 +15,7 @@
  *	keep.c		its state and the history, on disk
  *	follow.c	nodes and jobs, polled; what somebody else has changed
  *	write.c		marks into the nodes' records
+ *	metrics.c	what is counted for others (metrics.h)
  */
 #ifndef SN_ELASTIC_DAEMON_H
 #define SN_ELASTIC_DAEMON_H
@@ -38,6 +39,7 @@
 #include "elastic/where.h"
 #include "elastic/work.h"
 #include "topology/health.h"
+#include "topology/ladder.h"
 #include "topology/topo.h"
 
 #define SN_DAEMON_OPERATORS_MAX 256
@@ -172,6 +174,9 @@ struct sn_daemon {
 	/* opevents.c */
 	struct sn_follower *followers;
 	struct sn_timer *follow_timer;
+
+	/* metrics.c */
+	uint64_t decisions[SN_MEANS_KINDS];
 
 	struct sn_refusals refusals; /* told as events */
 	uint64_t reports, hints, refused;
