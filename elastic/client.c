@@ -121,6 +121,8 @@ static int connect_host(struct sn_elastic_conn *c, const struct sn_elastic_host 
 		rc = finish_connect(c, ai->ai_addr, ai->ai_addrlen, err);
 		if (rc)
 			hang_up(c);
+		else
+			sn_frame_keepalive(c->fd);
 	}
 	freeaddrinfo(all);
 	return rc;
@@ -409,6 +411,11 @@ int sn_elastic_next(struct sn_elastic_conn *conn, uint32_t timeout_ms,
 {
 	conn->end = timeout_ms ? now_ms() + timeout_ms : 0;
 	return read_answer(conn, ret, err);
+}
+
+int sn_elastic_fd(const struct sn_elastic_conn *conn)
+{
+	return conn->fd;
 }
 
 void sn_elastic_close(struct sn_elastic_conn *conn)

@@ -48,6 +48,8 @@ int sn_elastic_open(const struct sn_elastic_where *where,
  * has hung up, as when it stops or another takes over. */
 int sn_elastic_next(struct sn_elastic_conn *conn, uint32_t timeout_ms,
 		    struct json_object **ret, struct sn_err *err);
+/* To wait for: readable when an answer comes, or the end. */
+int sn_elastic_fd(const struct sn_elastic_conn *conn);
 void sn_elastic_close(struct sn_elastic_conn *conn);
 
 #endif

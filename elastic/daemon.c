@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elastic/attach.h"
 #include "elastic/daemon.h"
 #include "snctl/slurmconnect.h"
 
@@ -39,6 +40,7 @@ static void find_limits(const struct sn_daemon *d, struct sn_server_limits *ret)
 	/* A shell loop of one user's is no reason to keep others waiting. */
 	ret->of_user = ret->connections / 16 + 1;
 	ret->out_bytes = 64u << 20;
+	ret->kept = d->conf.policy.elasticd_jobs;
 	ret->request_ms = 10000;
 	ret->answer_ms = 30000;
 }
@@ -211,6 +213,7 @@ static void gone(void *ctx, uint64_t ticket)
 {
 	request_gone(ctx, ticket);
 	followers_gone(ctx, ticket);
+	attach_gone(ctx, ticket);
 }
 
 static int start(struct sn_daemon *d, struct sn_err *err)
@@ -221,7 +224,7 @@ static int start(struct sn_daemon *d, struct sn_err *err)
 	int rc;
 
 	find_limits(d, &limits);
-	raise_files(limits.connections);
+	raise_files(limits.connections + limits.kept);
 	rc = sn_loop_create(&d->loop, err);
 	if (!rc)
 		rc = sn_loop_signals(d->loop, signals, 3, on_signal, d, err);
@@ -259,6 +262,7 @@ static void end(struct sn_daemon *d)
 	all &= sn_pool_destroy(d->slurm_write, all ? END_MS : 0);
 	keep_end(d);
 	followers_end(d);
+	attach_end(d);
 	follow_end(d);
 	write_end(d);
 	duty_end(d);

@@ -11,6 +11,8 @@
  *	request.c	a request's way: munge, who it is, the operation, the answer
  *	ophealth.c	health.*		opcard.c	card.*
  *	opevents.c	events, status
+ *	attach.c	the jobs' snruns, what they say and are told
+ *	opelastic.c	elastic.attach, elastic.state, elastic.hint, elastic.tell
  *	engine.c	the health engine, and what becomes of its actions
  *	keep.c		its state and the history, on disk
  *	follow.c	nodes and jobs, polled; what somebody else has changed
@@ -103,6 +105,7 @@ struct sn_daemon_node { /* beside topo->node */
 };
 
 struct sn_follower;
+struct sn_attachments;
 
 struct sn_daemon {
 	struct sn_daemon_options options;
@@ -178,6 +181,9 @@ struct sn_daemon {
 	/* metrics.c */
 	uint64_t decisions[SN_MEANS_KINDS];
 
+	/* attach.c */
+	struct sn_attachments *attached;
+
 	struct sn_refusals refusals; /* told as events */
 	uint64_t reports, hints, refused;
 };
@@ -217,6 +223,10 @@ void op_health_wanted(struct sn_daemon *d, struct sn_request *r);
 void op_card(struct sn_daemon *d, struct sn_request *r);
 void op_events(struct sn_daemon *d, struct sn_request *r);
 void op_status(struct sn_daemon *d, struct sn_request *r);
+void op_elastic_attach(struct sn_daemon *d, struct sn_request *r);
+void op_elastic_state(struct sn_daemon *d, struct sn_request *r);
+void op_elastic_hint(struct sn_daemon *d, struct sn_request *r);
+void op_elastic_tell(struct sn_daemon *d, struct sn_request *r);
 void followers_tell(struct sn_daemon *d);
 void followers_gone(struct sn_daemon *d, uint64_t ticket);
 void followers_end(struct sn_daemon *d);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elastic/attach.h"
 #include "elastic/daemon.h"
 #include "elastic/marks.h"
 
@@ -371,6 +372,7 @@ static void poll_done(struct sn_work *work)
 			sn_view_jobs_free(d->jobs);
 			d->jobs = p->jobs;
 			p->jobs = NULL;
+			attach_jobs(d);
 		}
 		if (p->nodes)
 			rc = take_nodes(d, p, &err);

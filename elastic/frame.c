@@ -5,9 +5,12 @@
 #include "config.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "elastic/frame.h"
 
@@ -104,4 +107,16 @@ int sn_frame_feed(struct sn_frame *frame, const void *data, size_t len,
 	}
 	*ret_used = used;
 	return 0;
+}
+
+void sn_frame_keepalive(int fd)
+{
+	const int on = 1, idle = 30, interval = 10, count = 3;
+	const unsigned int unsent = 60000; /* ms */
+
+	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
+	setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &unsent, sizeof(unsent));
 }

@@ -37,6 +37,10 @@ void sn_frame_done(struct sn_frame *frame);
 int sn_frame_feed(struct sn_frame *frame, const void *data, size_t len,
 		  size_t *ret_used, bool *ret_whole, struct sn_err *err);
 
+/* For a TCP connection that stays: a host at the other end that has gone without a word
+ * is noticed within a minute. */
+void sn_frame_keepalive(int fd);
+
 void sn_frame_head(unsigned char head[SN_FRAME_HEAD], size_t len);
 
 #endif

@@ -359,6 +359,7 @@ void op_status(struct sn_daemon *d, struct sn_request *r)
 	add_int(o, "reports", d->reports);
 	add_int(o, "refused", d->refused);
 	add_int(o, "connections", stats.open);
+	add_int(o, "attached", stats.kept);
 	add_int(o, "requests", stats.requests);
 	add_int(o, "evicted", stats.evicted);
 	add_int(o, "late", stats.late);

@@ -31,6 +31,19 @@
  *			probe of them; operators
  * card.drain, card.resume	{"op": "card.drain", "node": "n003", "cards": [3],
  *			"why": "…"}: as snctl card, for operators
+ * elastic.attach	{"op": "elastic.attach", "job": 123, "state": {…}}: by the job's snrun
+ *			(elastic/attachstate.h) → {"ok": true, "link": 17}, and the
+ *			connection stays. On it comes what snrun is to do: {"ok": true, "do":
+ *			{"id": 5, "op": "swap", "node": "n003", "cards": [2], "dp": 4,
+ *			"why": "…"}} (launcher/control.h)
+ * elastic.state	{"op": "elastic.state", "job": 123, "link": 17, "state": {…}}: it has
+ *			changed; with "id": 5, "ok": false, "error": "…": what came of
+ *			an order. not-found: another snrun has attached, or none has
+ * elastic.hint		{"op": "elastic.hint", "job": 123, "lost": ["n003"]}: ranks there are
+ *			gone; Slurm may not know it yet
+ * elastic.tell		{"op": "elastic.tell", "job": 123, "do": {"op": "shrink"}}: by the job's
+ *			owner and operators → what its snrun answers, or with "op":
+ *			"status" what it said last
  * events		{"op": "events", "after": 0, "limit": 100, "kind": "health",
  *			"node": "n003", "follow": false} → {"ok": true, "events":
  *			[{"id": 1, "at": 1732900000.5, "kind": "health", "node": "n003",

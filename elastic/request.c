@@ -172,6 +172,10 @@ static const struct {
 	{ "health.wanted", op_health_wanted, false },
 	{ "card.drain", op_card, false },
 	{ "card.resume", op_card, false },
+	{ "elastic.attach", op_elastic_attach, false },
+	{ "elastic.state", op_elastic_state, false },
+	{ "elastic.hint", op_elastic_hint, false },
+	{ "elastic.tell", op_elastic_tell, false },
 	{ "events", op_events, false },
 	{ "status", op_status, true },
 };

@@ -35,6 +35,7 @@ struct conn {
 	uint32_t uid; /* whose request it is; SN_NOBODY: not known yet */
 	bool privileged;
 	bool last; /* hang up when all is written */
+	bool kept; /* in the list of those */
 	struct sn_peer peer;
 	struct sn_frame frame;
 	uint64_t ticket;
@@ -56,6 +57,7 @@ struct sn_server {
 	} listener[LISTENERS_MAX];
 	uint32_t n_listeners, port;
 	struct conn *first, *last;
+	struct conn *kept;
 	struct sn_timer *sweep;
 	uint64_t next_ticket;
 	size_t out_sum; /* of all out_len */
@@ -65,21 +67,28 @@ struct sn_server {
 
 /* ---- connections ---------------------------------------------------------------------- */
 
+static void unlink_conn(struct conn *c)
+{
+	struct sn_server *s = c->server;
+
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		*(c->kept ? &s->kept : &s->first) = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	else if (!c->kept)
+		s->last = c->prev;
+	*(c->kept ? &s->stats.kept : &s->stats.open) -= 1;
+}
+
 static void free_conn(struct conn *c)
 {
 	struct sn_server *s = c->server;
 
 	sn_watch_end(c->watch);
 	close(c->fd);
-	if (c->prev)
-		c->prev->next = c->next;
-	else
-		s->first = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
-	else
-		s->last = c->prev;
-	s->stats.open--;
+	unlink_conn(c);
 	s->out_sum -= c->out_len;
 	sn_frame_done(&c->frame);
 	free(c->out);
@@ -103,6 +112,9 @@ static struct conn *find(const struct sn_server *s, uint64_t ticket)
 
 	for (c = s->last; c && c->ticket != ticket; c = c->prev)
 		;
+	if (!c)
+		for (c = s->kept; c && c->ticket != ticket; c = c->next)
+			;
 	return c;
 }
 
@@ -273,7 +285,7 @@ static void accept_some(struct sn_server *s, int listener)
 		}
 		sn_listen_peer(fd, &addr, &peer);
 		if (!peer.unix_socket) {
-			setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+			sn_frame_keepalive(fd);
 			setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 		}
 		if (!make_room(s, &peer) || add_conn(s, fd, &peer)) {
@@ -329,21 +341,23 @@ uint32_t sn_server_port(const struct sn_server *server)
 
 /* ---- the whole -------------------------------------------------------------------------- */
 
+static struct conn *find_late(struct conn *first, int64_t now)
+{
+	while (first && (!first->end || first->end > now))
+		first = first->next;
+	return first;
+}
+
 static void on_sweep(void *ctx)
 {
 	struct sn_server *s = ctx;
 	int64_t now = sn_loop_now();
-	struct conn *c, *next;
+	struct conn *c;
 
 	/* `gone` may drop others: begin anew after each. */
-again:
-	for (c = s->first; c; c = next) {
-		next = c->next;
-		if (!c->end || c->end > now)
-			continue;
+	while ((c = find_late(s->first, now)) || (c = find_late(s->kept, now))) {
 		s->stats.late++;
 		end_conn(c);
-		goto again;
 	}
 	if (s->deaf)
 		set_deaf(s, false);
@@ -392,6 +406,8 @@ void sn_server_destroy(struct sn_server *server)
 	server->calls.gone = NULL;
 	while (server->first)
 		free_conn(server->first);
+	while (server->kept)
+		free_conn(server->kept);
 	sn_server_close(server);
 	sn_timer_end(server->sweep);
 	free(server);
@@ -421,6 +437,25 @@ bool sn_server_user(struct sn_server *server, uint64_t ticket, uint32_t uid, boo
 	return privileged || !server->limits.of_user ||
 		(own < server->limits.of_user && all < server->limits.connections / 4 * 3 &&
 		 beside < server->limits.of_one / 4 * 3);
+}
+
+bool sn_server_keep(struct sn_server *server, uint64_t ticket)
+{
+	struct conn *c = find(server, ticket);
+
+	if (!c || c->kept)
+		return true;
+	if (server->stats.kept >= server->limits.kept)
+		return false;
+	unlink_conn(c);
+	c->kept = true;
+	c->prev = NULL;
+	c->next = server->kept;
+	if (c->next)
+		c->next->prev = c;
+	server->kept = c;
+	server->stats.kept++;
+	return true;
 }
 
 bool sn_server_send(struct sn_server *server, uint64_t ticket, char *const *cred,

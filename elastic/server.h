@@ -5,8 +5,8 @@
  * A connection brings one request and gets one answer, or a stream of them. What
  * it brings is not believed here. Anybody may connect, so all is bounded: the
  * number of connections, and of those of one address or user; the size of a
- * request, and of all answers together; the time until it is whole, and in which an answer must be taken. When
- * there are too many, the oldest that has not brought its request goes first.
+ * request, and of all answers together; the time until it is whole, and in which an answer
+ * must be taken. Whose host has gone without a word is noticed within a minute. When there are too many, the oldest that has not brought its request goes first.
  */
 #ifndef SN_ELASTIC_SERVER_H
 #define SN_ELASTIC_SERVER_H
@@ -33,11 +33,12 @@ struct sn_server_limits {
 	/* These do not bind the privileged, who so always find room. 0: no limit. */
 	uint32_t of_user; /* with a request, wherever from */
 	size_t out_bytes; /* of all answers that are not taken in yet */
+	uint32_t kept; /* connections that stay, see sn_server_keep(); beside the others */
 };
 
 struct sn_server_stats {
 	uint64_t accepted, requests, refused, evicted, late, garbage;
-	uint32_t open;
+	uint32_t open, kept; /* open: without those kept */
 };
 
 struct sn_server;
@@ -67,6 +68,9 @@ void sn_server_limit(struct sn_server *server, const struct sn_server_limits *li
  * privileged together have; a quarter of all places, and of each address's, is never
  * theirs. Answer him so. */
 bool sn_server_user(struct sn_server *server, uint64_t ticket, uint32_t uid, bool privileged);
+/* The connection is to stay for long, and no longer counts among those with a request,
+ * but has a limit of its own. False: there is no room. */
+bool sn_server_keep(struct sn_server *server, uint64_t ticket);
 /* Send n credentials as frames. more: a stream, the connection stays. False: it has
  * gone, or there is no room for the answer. The texts are copied. */
 bool sn_server_send(struct sn_server *server, uint64_t ticket, char *const *cred,

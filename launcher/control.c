@@ -28,6 +28,7 @@ static const char *const names[] = {
 	[SN_CONTROL_STATUS] = "status", [SN_CONTROL_SHRINK] = "shrink",
 	[SN_CONTROL_GROW] = "grow", [SN_CONTROL_SWAP] = "swap",
 	[SN_CONTROL_PAUSE] = "pause", [SN_CONTROL_RESUME] = "resume",
+	[SN_CONTROL_REPLACE] = "replace", [SN_CONTROL_REQUEUE] = "requeue",
 };
 
 const char *sn_control_name(enum sn_control_op op)
@@ -45,8 +46,44 @@ int sn_control_find(const char *name, enum sn_control_op *ret)
 	return -EINVAL;
 }
 
-static int read_object(json_object *root, struct sn_control *ret,
-		       struct sn_err *err)
+static int read_text(json_object *root, const char *key, char *ret, size_t size)
+{
+	json_object *at;
+
+	*ret = '\0';
+	if (!json_object_object_get_ex(root, key, &at))
+		return 0;
+	if (!json_object_is_type(at, json_type_string) ||
+	    (size_t)snprintf(ret, size, "%s", json_object_get_string(at)) >= size)
+		return -EINVAL;
+	/* It goes to terminals, and into files' lines. */
+	for (const char *c = ret; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return -EINVAL;
+	return 0;
+}
+
+static int read_cards(json_object *root, uint64_t *ret)
+{
+	json_object *list, *at;
+	int64_t card;
+
+	*ret = 0;
+	if (!json_object_object_get_ex(root, "cards", &list))
+		return 0;
+	if (!json_object_is_type(list, json_type_array))
+		return -EINVAL;
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		at = json_object_array_get_idx(list, i);
+		card = json_object_is_type(at, json_type_int) ? json_object_get_int64(at) : -1;
+		if (card < 0 || card > 63)
+			return -EINVAL;
+		*ret |= UINT64_C(1) << card;
+	}
+	return 0;
+}
+
+int sn_control_read(struct json_object *root, struct sn_control *ret, struct sn_err *err)
 {
 	json_object *at;
 	int64_t dp = 0;
@@ -55,7 +92,7 @@ static int read_object(json_object *root, struct sn_control *ret,
 	    !json_object_is_type(at, json_type_string) ||
 	    sn_control_find(json_object_get_string(at), &ret->op))
 		return sn_err_set(err, -EINVAL,
-				  "\"op\" is none of status, shrink, grow, swap, pause, resume");
+				  "\"op\" is none of " SN_CONTROL_NAMES);
 	if (json_object_object_get_ex(root, "dp", &at)) {
 		dp = json_object_is_type(at, json_type_int) ?
 			json_object_get_int64(at) : -1;
@@ -64,14 +101,40 @@ static int read_object(json_object *root, struct sn_control *ret,
 					  "\"dp\" is no number of replicas");
 	}
 	ret->dp = (uint32_t)dp;
-	if (json_object_object_get_ex(root, "node", &at) &&
-	    (!json_object_is_type(at, json_type_string) ||
-	     (size_t)snprintf(ret->node, sizeof(ret->node), "%s",
-			      json_object_get_string(at)) >= sizeof(ret->node)))
+	if (read_text(root, "node", ret->node, sizeof(ret->node)))
 		return sn_err_set(err, -EINVAL, "\"node\" is no node's name");
 	if (ret->op == SN_CONTROL_SWAP && !*ret->node)
 		return sn_err_set(err, -EINVAL, "swap needs a \"node\"");
+	if (read_cards(root, &ret->cards))
+		return sn_err_set(err, -EINVAL, "\"cards\" is no list of numbers from 0 to 63");
+	if (ret->cards && !*ret->node)
+		return sn_err_set(err, -EINVAL, "\"cards\" needs a \"node\"");
+	if (read_text(root, "why", ret->why, sizeof(ret->why)))
+		return sn_err_set(err, -EINVAL, "\"why\" is no text of less than %d bytes",
+				  SN_CONTROL_WHY_MAX);
 	return 0;
+}
+
+struct json_object *sn_control_json(const struct sn_control *request)
+{
+	json_object *root = json_object_new_object(), *list;
+
+	if (!root)
+		return NULL;
+	json_object_object_add(root, "op", json_object_new_string(names[request->op]));
+	if (request->dp)
+		json_object_object_add(root, "dp", json_object_new_int64(request->dp));
+	if (*request->node)
+		json_object_object_add(root, "node", json_object_new_string(request->node));
+	if (request->cards && (list = json_object_new_array())) {
+		for (int c = 0; c < 64; c++)
+			if (request->cards >> c & 1)
+				json_object_array_add(list, json_object_new_int(c));
+		json_object_object_add(root, "cards", list);
+	}
+	if (*request->why)
+		json_object_object_add(root, "why", json_object_new_string(request->why));
+	return root;
 }
 
 int sn_control_parse(const char *text, struct sn_control *ret,
@@ -81,9 +144,10 @@ int sn_control_parse(const char *text, struct sn_control *ret,
 	int rc;
 
 	ret->dp = 0;
-	ret->node[0] = '\0';
+	ret->node[0] = ret->why[0] = '\0';
+	ret->cards = 0;
 	if (root && json_object_is_type(root, json_type_object))
-		rc = read_object(root, ret, err);
+		rc = sn_control_read(root, ret, err);
 	else
 		rc = sn_err_set(err, -EINVAL, "it is no JSON object");
 	json_object_put(root);
@@ -130,17 +194,11 @@ static int make_id(char id[SN_CONTROL_ID_MAX], struct sn_err *err)
 static int write_request(const char *path, const char *name,
 			 const struct sn_control *request, struct sn_err *err)
 {
-	json_object *root = json_object_new_object();
+	json_object *root = sn_control_json(request);
 	const char *text;
 	int rc;
 
-	json_object_object_add(root, "op", json_object_new_string(names[request->op]));
-	if (request->dp)
-		json_object_object_add(root, "dp", json_object_new_int64(request->dp));
-	if (*request->node)
-		json_object_object_add(root, "node",
-				       json_object_new_string(request->node));
-	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN);
+	text = root ? json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN) : NULL;
 	rc = text ? sn_write_file(path, name, text, strlen(text), err) :
 		sn_err_set(err, -ENOMEM, "no memory");
 	json_object_put(root);

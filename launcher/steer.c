@@ -251,6 +251,10 @@ static int act(struct snrun *run, const struct sn_control *ask,
 	case SN_CONTROL_RESUME:
 		run->paused = false;
 		return 0;
+	case SN_CONTROL_REPLACE:
+	case SN_CONTROL_REQUEUE:
+		return sn_err_set(err, -EINVAL, "this snrun cannot %s",
+				  sn_control_name(ask->op));
 	}
 	return -EINVAL;
 }

@@ -79,7 +79,7 @@ struct sn_policy {
 	char elasticd_state_dir[SN_POLICY_TEXT_MAX]; /* "": below StateSaveLocation */
 	char elasticd_pid_file[SN_POLICY_TEXT_MAX];
 	char elasticd_log_file[SN_POLICY_TEXT_MAX]; /* "": syslog */
-	uint32_t elasticd_connections;
+	uint32_t elasticd_connections, elasticd_jobs;
 	uint32_t elasticd_poll; /* ms */
 	uint32_t history_days;
 	char operators[SN_POLICY_TEXT_MAX]; /* users, blanks or commas between */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * attachstate.h - what a job's snrun says of itself: "state" of elastic.attach and
+ * elastic.state. Pure.
+ *
+ *	{"state": "running", "generation": 3, "restarts": 1, "dp": 6, "ranks": 96,
+ *	 "min_dp": 2, "want_dp": 8, "cap_dp": 8, "max_dp": 12, "elastic": true,
+ *	 "nodes": "n[001-012]", "on": [[12, 8, 255]], "spares": "n049",
+ *	 "members": [{"job": 12, "dp": 2, "state": "pending", "replaces": false}],
+ *	 "can_checkpoint": true, "safe_age": 17.5, "checkpoint_seconds": 2.1,
+ *	 "progress": 1200, "requests": 0}
+ *
+ * nodes: those with ranks, in the order of ranks: the first has the lowest; on: for so
+ * many of them in a row the ranks of each, and the bits of their cards. A user has
+ * written it: it says nothing that is believed of other jobs, nodes or cards.
+ */
+#ifndef SN_ELASTIC_ATTACHSTATE_H
+#define SN_ELASTIC_ATTACHSTATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <json-c/json.h>
+
+#include "topology/err.h"
+#include "topology/hostlist.h"
+
+enum sn_attach_phase {
+	SN_ATTACH_STARTING, /* between two generations */
+	SN_ATTACH_RUNNING, /* ranks are alive */
+	SN_ATTACH_ENDING, /* they have been asked to save and end */
+	SN_ATTACH_PAUSED,
+	SN_ATTACH_STUCK, /* what it has holds no legal size: it waits for help, not for long */
+	SN_ATTACH_ENDED, /* snrun has come to its end */
+};
+const char *sn_attach_phase_name(enum sn_attach_phase phase);
+
+struct sn_attach_node {
+	uint32_t first; /* the lowest of its ranks */
+	uint32_t ranks;
+	uint64_t cards; /* bits, that the ranks are on */
+};
+
+struct sn_attach_state {
+	enum sn_attach_phase phase;
+	uint32_t generation, restarts; /* as snrun.json counts them */
+	uint32_t dp, ranks, min_dp, want_dp, cap_dp, max_dp;
+	bool elastic; /* other sizes than dp are legal */
+	bool can_checkpoint; /* a marker has been seen, so the program knows how */
+	double safe_age; /* s since the last safe point, when this was sent; < 0: none yet */
+	double checkpoint_seconds; /* that the last one asked for took; < 0: not known */
+	uint64_t progress; /* whatever the program counts; 0: nothing */
+	uint32_t requests; /* checkpoints asked for so far */
+	struct sn_names name; /* nodes with ranks */
+	struct sn_attach_node *node; /* [name.n] */
+	struct sn_names spare; /* nodes of the job without ranks, that could take some */
+	uint32_t pending, running; /* members */
+	uint32_t standins; /* of them, with --replaces */
+};
+
+/* max_nodes: more are not taken in (-E2BIG), as the cluster has no more. *ret is
+ * only written on success. -EINVAL with a sentence. */
+int sn_attach_state_parse(struct json_object *o, uint32_t max_nodes,
+			  struct sn_attach_state *ret, struct sn_err *err);
+void sn_attach_state_done(struct sn_attach_state *state);
+/* The node's place among those with ranks; SN_NONE. */
+uint32_t sn_attach_state_find(const struct sn_attach_state *state, const char *node);
+
+#endif
