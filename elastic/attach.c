@@ -250,6 +250,8 @@ int attach_tell(struct sn_daemon *d, uint32_t job, const struct sn_control *orde
 	}
 	o->id = ++d->attached->last_id;
 	json_object_object_add(o->json, "id", json_object_new_int64((int64_t)o->id));
+	if (*order->id)
+		json_object_object_add(o->json, "once", json_object_new_string(order->id));
 	o->end = sn_loop_now() + ORDER_MS;
 	o->done = done;
 	o->ctx = ctx;

@@ -45,8 +45,9 @@ double attach_since_safe(const struct sn_attach *a);
 typedef void (*attach_done_fn)(void *ctx, int rc, const char *error, const struct sn_attach *a);
 
 /*
- * Tell the job's snrun to do something. order->id is ours to set. `why` goes to the
- * user, in the line that snrun prints. done (may be NULL) is called once, later, out of
+ * Tell the job's snrun to do something. order->id: by which snrun knows an order that
+ * comes once more, also from another daemon, and does it once; "": every one is another.
+ * `why` (may be NULL) goes to the user, in the line that snrun prints. done (may be NULL) is called once, later, out of
  * the loop (rc -ECANCELED: the daemon ends), but not where the call fails: -ENOTCONN it is
  * not attached, -EBUSY it has SN_ATTACH_ORDERS orders that it has not answered, -ENOMEM.
  */

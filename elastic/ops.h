@@ -35,7 +35,8 @@
  *			(elastic/attachstate.h) → {"ok": true, "link": 17}, and the
  *			connection stays. On it comes what snrun is to do: {"ok": true, "do":
  *			{"id": 5, "op": "swap", "node": "n003", "cards": [2], "dp": 4,
- *			"why": "…"}} (launcher/control.h)
+ *			"why": "…"}} (launcher/control.h); "once": "…": to be done once,
+ *			however often it comes
  * elastic.state	{"op": "elastic.state", "job": 123, "link": 17, "state": {…}}: it has
  *			changed; with "id": 5, "ok": false, "error": "…": what came of
  *			an order. not-found: another snrun has attached, or none has
