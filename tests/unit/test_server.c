@@ -58,7 +58,7 @@ static void on_stop(void *ctx)
 
 static int make(void **state)
 {
-	const struct sn_server_limits limits = { 8, 6, 300, 300, 0, 0 };
+	const struct sn_server_limits limits = { 8, 6, 300, 300, 0, 0, 2 };
 	const struct sn_server_calls calls = { request, gone };
 
 	(void)state;
@@ -289,7 +289,7 @@ static void a_reader_that_sleeps(void **state)
 
 static void a_second_daemon(void **state)
 {
-	const struct sn_server_limits limits = { 8, 6, 300, 300, 0, 0 };
+	const struct sn_server_limits limits = { 8, 6, 300, 300, 0, 0, 2 };
 	const struct sn_server_calls calls = { request, gone };
 	struct sn_server *second;
 	struct sn_err err;
@@ -328,7 +328,7 @@ static void a_second_daemon(void **state)
  * and another can have them at once. */
 static void closed_and_taken_over(void **state)
 {
-	const struct sn_server_limits limits = { 8, 6, 300, 300, 0, 0 };
+	const struct sn_server_limits limits = { 8, 6, 300, 300, 0, 0, 2 };
 	const struct sn_server_calls calls = { request, gone };
 	char *answer[] = { (char *)"MUNGE:one:" };
 	uint32_t port = sn_server_port(server);
@@ -360,7 +360,7 @@ static void closed_and_taken_over(void **state)
  * the same host, too, and is answered. */
 static void users_do_not_keep_root_out(void **state)
 {
-	const struct sn_server_limits limits = { 16, 8, 5000, 5000, 3, 1 << 20 };
+	const struct sn_server_limits limits = { 16, 8, 5000, 5000, 3, 1 << 20, 2 };
 	struct sn_server_stats stats;
 	char *big[1];
 	int fd[40], root;
@@ -403,6 +403,49 @@ static void users_do_not_keep_root_out(void **state)
 	free(big[0]);
 }
 
+/* Connections that are kept take no places of the others, and have a limit. */
+static void kept_ones_are_apart(void **state)
+{
+	char *answer[] = { (char *)"MUNGE:one:" };
+	struct sn_server_stats stats;
+	int fd[12];
+	char buf[64];
+
+	(void)state;
+	for (int i = 0; i < 12; i++) {
+		fd[i] = dial_unix();
+		say(fd[i], "MUNGE:ask:");
+		for (int k = 0; k < 50 && n_requests <= (uint32_t)i && !hung_up(fd[i]); k++)
+			turn(20);
+		if (i < 3)
+			assert_true(sn_server_keep(server, ticket[i]) == (i < 2));
+	}
+	/* Two are kept, and six others of one user have room as ever. */
+	assert_int_equal(n_requests, 8);
+	sn_server_stats(server, &stats);
+	assert_int_equal(stats.kept, 2);
+	assert_int_equal(stats.open, 6);
+	assert_true(sn_server_keep(server, ticket[0]));
+	assert_true(sn_server_send(server, ticket[0], answer, 1, true));
+	assert_int_equal(recv(fd[0], buf, SN_FRAME_HEAD + 10, MSG_WAITALL), SN_FRAME_HEAD + 10);
+	assert_true(sn_server_has(server, ticket[1]));
+	n_gone = 0;
+	close(fd[1]);
+	for (int k = 0; k < 50 && !n_gone; k++)
+		turn(50);
+	assert_int_equal(n_gone, 1);
+	sn_server_stats(server, &stats);
+	assert_int_equal(stats.kept, 1);
+	assert_true(sn_server_keep(server, ticket[2]));
+	sn_server_drop(server, ticket[0]);
+	sn_server_stats(server, &stats);
+	assert_int_equal(stats.kept, 1);
+	assert_int_equal(stats.open, 5);
+	for (int i = 0; i < 12; i++)
+		if (i != 1)
+			close(fd[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -414,6 +457,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_reader_that_sleeps, make, drop),
 		cmocka_unit_test_setup_teardown(a_second_daemon, make, drop),
 		cmocka_unit_test_setup_teardown(users_do_not_keep_root_out, make, drop),
+		cmocka_unit_test_setup_teardown(kept_ones_are_apart, make, drop),
 		cmocka_unit_test_setup_teardown(closed_and_taken_over, make, drop),
 	};
 
