@@ -251,6 +251,7 @@ static void view_of(const slurm_job_info_t *info, struct sn_jobview *ret)
 		ret->phase = SN_JOB_ENDED;
 		ret->cancelled = base == JOB_CANCELLED;
 	}
+	ret->preempted = ret->phase == SN_JOB_RUNS && info->preempt_time;
 	if (ret->phase == SN_JOB_RUNS && info->batch_host && info->batch_flag) {
 		ret->headless = true;
 		for (size_t i = 0; i < ret->names.n; i++)

@@ -49,6 +49,7 @@ struct sn_jobview {
 	enum sn_job_phase phase;
 	bool cancelled; /* ENDED: by scancel */
 	uint32_t restarts; /* requeues so far */
+	bool preempted; /* RUNS, but only for its GraceTime */
 	bool headless; /* RUNS, but its batch host is lost: no script is there */
 	struct sn_names names; /* RUNS: its nodes */
 };

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "launcher/control.h"
 #include "launcher/hooks.h"
@@ -19,8 +17,6 @@
 #include "launcher/preflightrun.h"
 #include "launcher/relaunch.h"
 #include "launcher/writefile.h"
-
-#define PROGRESS_FILE "progress"
 
 uint32_t snrun_max_restarts(const struct snrun *run)
 {
@@ -35,29 +31,11 @@ uint32_t snrun_max_restarts(const struct snrun *run)
 
 /* ---- progress ---- */
 
-static void look_at_progress(const struct snrun *run, struct stat *ret)
-{
-	char path[PATH_MAX + 16];
-
-	snprintf(path, sizeof(path), "%s/" PROGRESS_FILE, run->dir);
-	memset(ret, 0, sizeof(*ret));
-	if (lstat(path, ret))
-		memset(ret, 0, sizeof(*ret));
-}
-
 static bool made_progress(const struct snrun *run, const struct past *past)
 {
-	struct timespec now;
-	struct stat st;
-
-	look_at_progress(run, &st);
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return st.st_ino != past->progress.st_ino ||
-		st.st_size != past->progress.st_size ||
-		st.st_mtim.tv_sec != past->progress.st_mtim.tv_sec ||
-		st.st_mtim.tv_nsec != past->progress.st_mtim.tv_nsec ||
-		now.tv_sec - past->started.tv_sec >=
-			(time_t)run->job.policy.progress_time;
+	return sn_ckptwatch_progressed(&run->ckpt, run->dir) ||
+		snrun_now_ms() - past->started >=
+			(int64_t)run->job.policy.progress_time * 1000;
 }
 
 /* ---- generations ---- */
@@ -263,7 +241,7 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	if (rc)
 		return rc;
 	run->state.generation++;
-	if (out->resize && !out->node_lost && !snrun_checkpoint_is_new(run))
+	if (out->resize && !out->node_lost && !sn_ckptwatch_is_new(&run->ckpt))
 		snrun_say("no checkpoint was marked as durable since the ranks were asked to end; they go on from the one before");
 	if (out->resize && !out->node_lost) {
 		snrun_say("generation %u starts, with dp=%u",
@@ -304,9 +282,10 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 		rc = get_ready(run, past, err);
 	if (rc)
 		return rc;
-	look_at_progress(run, &past->progress);
-	clock_gettime(CLOCK_MONOTONIC, &past->started);
+	past->started = snrun_now_ms();
+	sn_ckptwatch_start(&run->ckpt, run->dir, past->started);
 	rc = snrun_step(run, past->restarts.max > 0, &out, past->lost, err);
+	sn_ckptwatch_stop(&run->ckpt, run->dir, snrun_now_ms());
 	if (rc)
 		return rc;
 	snrun_learn(run);

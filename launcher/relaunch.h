@@ -7,8 +7,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "launcher/snrun.h"
 
@@ -18,8 +16,7 @@ struct past {
 	char failed_on[256]; /* the node whose rank failed last */
 	bool *lost; /* [nodes of the plan] */
 	bool checked; /* the preflight has been */
-	struct timespec started;
-	struct stat progress;
+	int64_t started; /* ms, the generation's ranks */
 };
 
 uint32_t repair_spares_left(const struct sn_plan *plan);

@@ -71,6 +71,34 @@ static int take_layout(struct snrun *run, struct sn_err *err)
 	return rc ? sn_err_prefix(err, rc, "--parallel: ") : 0;
 }
 
+/* The user's word is followed or refused; the site's is a default. */
+static int take_checkpoint(struct snrun *run, struct sn_err *err)
+{
+	const char *preset = sn_ckpt_presets[run->job.policy.checkpoint_preset].name;
+	const char *text = run->checkpoint, *from = "--checkpoint";
+	struct sn_ckpt ckpt;
+	int rc;
+
+	if (!text) {
+		text = getenv(SN_CKPT_VARIABLE);
+		from = SN_CKPT_VARIABLE;
+	}
+	if (text && *text) {
+		rc = sn_ckpt_parse(text, run->command, &ckpt, err);
+		if (rc)
+			return sn_err_prefix(err, -EINVAL, "%s: ", from);
+	} else {
+		rc = sn_ckpt_parse(preset, run->command, &ckpt, err);
+		if (rc)
+			snrun_say("CheckpointPreset=%s, ignoring: %s", preset, err->text);
+		if (rc)
+			rc = sn_ckpt_parse(NULL, NULL, &ckpt, err);
+	}
+	if (!rc)
+		sn_ckptwatch_init(&run->ckpt, &ckpt);
+	return rc;
+}
+
 static int find_dir(struct snrun *run, struct sn_err *err)
 {
 	const char *given = getenv(SN_STEPENV_JOB_DIR);
@@ -116,6 +144,8 @@ int snrun_load(struct snrun *run, struct sn_err *err)
 		rc = take_layout(run, err);
 	if (!rc)
 		rc = find_dir(run, err);
+	if (!rc)
+		rc = take_checkpoint(run, err);
 	if (!rc)
 		rc = plan_anew(run, err);
 	if (rc)

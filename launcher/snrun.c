@@ -149,7 +149,7 @@ static int parse(struct snrun *run, int argc, char **argv, struct sn_err *err)
 		{ "max-restarts", "N", CLI_UINT, &run->max_restarts, "start again at most N times after a failure", false, 0, 1000000 },
 		{ "bind", "locality|slices|none", CLI_STRING, &run->bind, "the CPUs of each rank: near its card, even parts, as Slurm has it", false, 0, 0 },
 		{ "label", NULL, CLI_FLAG, &run->label, "put the rank before each line of output", false, 0, 0 },
-		{ "checkpoint", "FILE", CLI_STRING, &run->checkpoint, "what changes when a checkpoint is durable, such as Megatron's latest_checkpointed_iteration.txt", false, 0, 0 },
+		{ "checkpoint", "PRESET|FILE", CLI_STRING, &run->checkpoint, "how a checkpoint is asked for and known: megatron:DIR, lightning:DIR, nvrx:FILE, mindio:DIR, or a file that changes when one is durable", false, 0, 0 },
 		{ "srun-options", "\"OPTIONS\"", CLI_WORDS, &run->srun_options, "more options for srun, such as \"--mpi=pmix\"", false, 0, 0 },
 		{ 0 },
 	};

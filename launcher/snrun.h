@@ -15,8 +15,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/stat.h>
 
+#include "launcher/checkpoint.h"
 #include "launcher/classify.h"
 #include "launcher/job.h"
 #include "launcher/parts.h"
@@ -42,8 +42,8 @@ struct snrun {
 	const char *parallel; /* NULL: the job's */
 	const char *bind; /* NULL: as supernode.conf says */
 	const char *srun_options;
-	const char *checkpoint; /* changes when a checkpoint is durable; NULL:
-				 * "checkpoint" in the job directory */
+	const char *checkpoint; /* a preset or a marker; NULL: $SUPERNODE_CHECKPOINT,
+				 * else supernode.conf's preset */
 	uint32_t max_restarts; /* UINT32_MAX: as supernode.conf says */
 	char *const *command;
 	char *const *environment;
@@ -58,8 +58,7 @@ struct snrun {
 	bool paused; /* asked to be */
 	bool idle; /* no step runs */
 	struct sn_names avoid; /* nodes that are to have no ranks */
-	uint32_t requests; /* for checkpoints, so far */
-	struct stat marker; /* of the last checkpoint before the last request */
+	struct sn_ckptwatch ckpt;
 	bool has_members; /* further cards come by member jobs */
 	struct sn_member *member;
 	uint32_t n_members;
@@ -113,8 +112,6 @@ bool snrun_steer(struct snrun *run);
 bool snrun_wait_paused(struct snrun *run);
 /* Write the request for a checkpoint before the ranks are told to end. */
 void snrun_ask_checkpoint(struct snrun *run, const char *why);
-/* Has one become durable since? */
-bool snrun_checkpoint_is_new(const struct snrun *run);
 
 /* members.c. Those of this run that are there already; of an earlier run of the
  * job they are cancelled. */

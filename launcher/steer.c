@@ -24,49 +24,20 @@ static void add_uint(json_object *to, const char *key, uint64_t n)
 
 /* ---- the checkpoint asked for ---------------------------------------------------------- */
 
-static void look_at_marker(const struct snrun *run, struct stat *ret)
-{
-	char path[PATH_MAX + 16];
-
-	if (run->checkpoint)
-		snprintf(path, sizeof(path), "%s", run->checkpoint);
-	else
-		snprintf(path, sizeof(path), "%s/checkpoint", run->dir);
-	memset(ret, 0, sizeof(*ret));
-	if (stat(path, ret))
-		memset(ret, 0, sizeof(*ret));
-}
-
 void snrun_ask_checkpoint(struct snrun *run, const char *why)
 {
-	json_object *root = json_object_new_object();
+	struct sn_ckptask ask = {
+		.generation = run->state.generation, .why = why, .exit = true,
+	};
 	struct sn_err err;
-	const char *text;
 
-	look_at_marker(run, &run->marker);
-	add_uint(root, "request", ++run->requests);
-	add_uint(root, "generation", run->state.generation);
-	json_object_object_add(root, "why", json_object_new_string(why));
-	json_object_object_add(root, "then", json_object_new_string("exit"));
-	add_uint(root, "soft", run->job.policy.checkpoint_soft);
-	add_uint(root, "hard", run->job.policy.checkpoint_hard);
-	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN);
-	if (text && sn_write_file(run->dir, "checkpoint.request", text,
-				  strlen(text), &err))
+	sn_ckptwatch_ask(&run->ckpt, run->dir, snrun_now_ms());
+	ask.request = run->ckpt.requests;
+	sn_ckpt_limits(&run->ckpt.ckpt, run->job.policy.checkpoint_soft,
+		       run->job.policy.checkpoint_hard, &ask.soft, &ask.hard);
+	if (sn_ckptfile_ask(run->dir, &ask, &err))
 		snrun_say("the request for a checkpoint is not written, only signalled: %s",
 			  err.text);
-	json_object_put(root);
-}
-
-bool snrun_checkpoint_is_new(const struct snrun *run)
-{
-	struct stat now;
-
-	look_at_marker(run, &now);
-	return now.st_ino != run->marker.st_ino ||
-		now.st_mtim.tv_sec != run->marker.st_mtim.tv_sec ||
-		now.st_mtim.tv_nsec != run->marker.st_mtim.tv_nsec ||
-		now.st_size != run->marker.st_size;
 }
 
 /* ---- answers ------------------------------------------------------------------------------ */
@@ -83,11 +54,30 @@ static const char *phase_name(enum sn_job_phase phase)
 	}
 }
 
+/* How far the job is, and what it would lose. */
+static void add_checkpoint(const struct snrun *run, json_object *to)
+{
+	struct sn_ckptstate state;
+
+	sn_ckptwatch_state(&run->ckpt, run->dir, snrun_now_ms(), &state);
+	json_object_object_add(to, "checkpoint_preset", json_object_new_string(
+		run->ckpt.ckpt.preset->name));
+	json_object_object_add(to, "since_safe", json_object_new_double(state.since_safe));
+	if (state.age >= 0)
+		add_uint(to, "checkpoint_age", (uint64_t)state.age);
+	if (state.seconds >= 0)
+		json_object_object_add(to, "checkpoint_seconds",
+				       json_object_new_double(state.seconds));
+	if (state.has_iteration)
+		add_uint(to, "checkpoint_iteration", state.iteration);
+	if (state.has_progress)
+		add_uint(to, "progress", state.progress);
+}
+
 static json_object *status(const struct snrun *run)
 {
 	json_object *root = json_object_new_object();
 	json_object *members = json_object_new_array();
-	struct stat marker;
 
 	json_object_object_add(root, "ok", json_object_new_boolean(true));
 	add_uint(root, "job", run->job.id);
@@ -105,11 +95,7 @@ static json_object *status(const struct snrun *run)
 	add_uint(root, "max_dp", run->sizes.max);
 	add_uint(root, "next_lower", sn_sizes_lower(&run->sizes, run->layout.dp));
 	add_uint(root, "next_higher", sn_sizes_higher(&run->sizes, run->layout.dp));
-	look_at_marker(run, &marker);
-	if (marker.st_mtim.tv_sec)
-		add_uint(root, "checkpoint_age", (uint64_t)
-			 (time(NULL) > marker.st_mtim.tv_sec ?
-			  time(NULL) - marker.st_mtim.tv_sec : 0));
+	add_checkpoint(run, root);
 	for (uint32_t i = 0; i < run->n_members; i++) {
 		json_object *member = json_object_new_object();
 		struct sn_jobview view;

@@ -37,7 +37,8 @@ static struct {
 
 static bool same(const struct sn_jobview *a, const struct sn_jobview *b)
 {
-	if (a->phase != b->phase || a->names.n != b->names.n)
+	if (a->phase != b->phase || a->preempted != b->preempted ||
+	    a->names.n != b->names.n)
 		return false;
 	for (size_t i = 0; i < a->names.n; i++)
 		if (strcmp(a->names.name[i], b->names.name[i]))

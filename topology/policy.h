@@ -53,6 +53,7 @@ struct sn_policy {
 	uint32_t elastic_wait; /* s */
 	uint32_t elastic_poll; /* s */
 	uint32_t checkpoint_soft, checkpoint_hard; /* s */
+	uint32_t checkpoint_preset; /* index into sn_ckpt_presets */
 	uint32_t pool_provider; /* enum sn_pool_provider */
 	char pool_dir[SN_POLICY_TEXT_MAX]; /* where regions are mounted */
 	char pool_program[SN_POLICY_TEXT_MAX]; /* of SN_POOL_PROVIDER_PROGRAM */
