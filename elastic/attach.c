@@ -426,9 +426,11 @@ const struct sn_attach *attach_state(const struct sn_daemon *d, uint32_t job)
 
 double attach_since_safe(const struct sn_attach *a)
 {
-	if (a->state.safe_age < 0)
-		return -1;
-	return a->state.safe_age + (double)(sn_loop_now() - a->heard) / 1000;
+	bool runs = a->state.phase == SN_ATTACH_RUNNING || a->state.phase == SN_ATTACH_ENDING;
+
+	if (a->state.since_safe < 0 || !runs)
+		return a->state.since_safe;
+	return a->state.since_safe + (double)(sn_loop_now() - a->heard) / 1000;
 }
 
 int attach_listen(struct sn_daemon *d, attach_news_fn fn)

@@ -34,7 +34,7 @@ struct sn_attach {
 /* The latest of a job, NULL: it has never attached (to this daemon). Borrowed till the
  * loop goes on. */
 const struct sn_attach *attach_state(const struct sn_daemon *d, uint32_t job);
-/* Seconds of work that would be lost now; < 0: not known. */
+/* Seconds of work that would be lost now, at most; < 0: not known. */
 double attach_since_safe(const struct sn_attach *a);
 
 /*

@@ -39,6 +39,10 @@ static int read_phase(struct json_object *o, enum sn_attach_phase *ret, struct s
 			*ret = (enum sn_attach_phase)i;
 			return 0;
 		}
+	if (!rc && !strcmp(word, "pausing")) {
+		*ret = SN_ATTACH_ENDING;
+		return 0;
+	}
 	return rc ? rc : sn_err_set(err, -EINVAL, "\"state\": \"%s\" is none of a job's", word);
 }
 
@@ -185,6 +189,7 @@ static int read_all(struct json_object *o, uint32_t max_nodes, struct sn_attach_
 		{ "want_dp", &s->want_dp }, { "cap_dp", &s->cap_dp },
 		{ "max_dp", &s->max_dp }, { "requests", &s->requests },
 	};
+	double age = -1;
 	int rc = read_phase(o, &s->phase, err);
 
 	for (size_t i = 0; !rc && i < sizeof(numbers) / sizeof(*numbers); i++) {
@@ -198,9 +203,10 @@ static int read_all(struct json_object *o, uint32_t max_nodes, struct sn_attach_
 	if (!rc)
 		rc = read_bool(o, "elastic", &s->elastic, err);
 	if (!rc)
-		rc = read_bool(o, "can_checkpoint", &s->can_checkpoint, err);
+		rc = read_seconds(o, "since_safe", &s->since_safe, err);
 	if (!rc)
-		rc = read_seconds(o, "safe_age", &s->safe_age, err);
+		rc = read_seconds(o, "checkpoint_age", &age, err);
+	s->can_checkpoint = !rc && age >= 0;
 	if (!rc)
 		rc = read_seconds(o, "checkpoint_seconds", &s->checkpoint_seconds, err);
 	if (!rc)

@@ -7,12 +7,12 @@
  *	 "min_dp": 2, "want_dp": 8, "cap_dp": 8, "max_dp": 12, "elastic": true,
  *	 "nodes": "n[001-012]", "on": [[12, 8, 255]], "spares": "n049",
  *	 "members": [{"job": 12, "dp": 2, "state": "pending", "replaces": false}],
- *	 "can_checkpoint": true, "safe_age": 17.5, "checkpoint_seconds": 2.1,
- *	 "progress": 1200, "requests": 0}
+ *	 "checkpoint_preset": "megatron", "since_safe": 17.5, "checkpoint_age": 20,
+ *	 "checkpoint_seconds": 2.1, "progress": 1200, "requests": 0}
  *
  * nodes: those with ranks, in the order of ranks: the first has the lowest; on: for so
- * many of them in a row the ranks of each, and the bits of their cards. A user has
- * written it: it says nothing that is believed of other jobs, nodes or cards.
+ * many of them in a row the ranks of each, and the bits of their cards. What snctl
+ * elastic status shows stands in it, too. A user has written it: it says nothing that is believed of other jobs, nodes or cards.
  */
 #ifndef SN_ELASTIC_ATTACHSTATE_H
 #define SN_ELASTIC_ATTACHSTATE_H
@@ -28,7 +28,7 @@
 enum sn_attach_phase {
 	SN_ATTACH_STARTING, /* between two generations */
 	SN_ATTACH_RUNNING, /* ranks are alive */
-	SN_ATTACH_ENDING, /* they have been asked to save and end */
+	SN_ATTACH_ENDING, /* they have been asked to save and end; "pausing", too */
 	SN_ATTACH_PAUSED,
 	SN_ATTACH_STUCK, /* what it has holds no legal size: it waits for help, not for long */
 	SN_ATTACH_ENDED, /* snrun has come to its end */
@@ -46,8 +46,8 @@ struct sn_attach_state {
 	uint32_t generation, restarts; /* as snrun.json counts them */
 	uint32_t dp, ranks, min_dp, want_dp, cap_dp, max_dp;
 	bool elastic; /* other sizes than dp are legal */
-	bool can_checkpoint; /* a marker has been seen, so the program knows how */
-	double safe_age; /* s since the last safe point, when this was sent; < 0: none yet */
+	bool can_checkpoint; /* one has been seen, so the program knows how */
+	double since_safe; /* s of work that would be lost, when this was sent; < 0: not known */
 	double checkpoint_seconds; /* that the last one asked for took; < 0: not known */
 	uint64_t progress; /* whatever the program counts; 0: nothing */
 	uint32_t requests; /* checkpoints asked for so far */

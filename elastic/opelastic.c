@@ -235,8 +235,10 @@ static struct json_object *state_answer(const struct sn_attach *a)
 	json_object_object_add(o, "ok", json_object_new_boolean(1));
 	json_object_object_add(o, "job", json_object_new_int64(a->job));
 	json_object_object_add(o, "attached", json_object_new_boolean(a->here));
-	if (a->state.safe_age >= 0)
-		add_int(o, "checkpoint_age", (uint64_t)attach_since_safe(a));
+	json_object_object_add(o, "heard", json_object_new_double(
+		(double)(sn_loop_now() - a->heard) / 1000));
+	if (a->state.since_safe >= 0)
+		json_object_object_add(o, "since_safe", json_object_new_double(attach_since_safe(a)));
 	return o;
 }
 
