@@ -174,6 +174,8 @@ int sn_job_load(uint32_t id, struct sn_job *ret, struct sn_err *err)
 		const slurm_job_info_t *info = &jobs->job_array[0];
 
 		job.cpus = info->num_cpus;
+		job.eligible = info->eligible_time;
+		job.started = info->start_time;
 		job.has_spec = !sn_jobcomment_read(info->admin_comment, 0,
 						   &job.spec, NULL);
 		rc = sn_hostlist_expand(info->nodes, &names, err);

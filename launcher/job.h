@@ -22,6 +22,7 @@ struct sn_job {
 	bool has_spec; /* it has options of ours */
 	struct sn_jobspec spec;
 	uint32_t cpus;
+	int64_t eligible, started; /* s since 1970; could have run, runs; 0: not known */
 	/* What it holds now, nodes in the order of Slurm's node table, which is
 	 * also that of a step's list. */
 	struct sn_plan_offer *offer;

@@ -257,12 +257,28 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	return 0;
 }
 
+static void note_end(struct snrun *run, const struct past *past,
+		     const struct sn_outcome *out)
+{
+	if (out->resize && !out->node_lost)
+		snrun_account_end(run);
+	else
+		snrun_account_fail(run, out->node_lost ? SN_ETTR_FAIL_NODE :
+				   out->rank_failed ? SN_ETTR_FAIL_RANK :
+				   SN_ETTR_FAIL_OTHER, past->lost);
+}
+
 /* What the job holds may be something else when a pause is over. */
 static int wait_and_see(struct snrun *run, struct past *past, struct sn_err *err)
 {
-	if (!run->paused || snrun_wait_paused(run))
+	bool stopped;
+
+	if (!run->paused)
 		return 0;
-	return repair_anew(run, past, err);
+	snrun_account_to(run, SN_ETTR_TO_PAUSE);
+	stopped = snrun_wait_paused(run);
+	snrun_account_to(run, SN_ETTR_TO_RESTART);
+	return stopped ? 0 : repair_anew(run, past, err);
 }
 
 /* 0: another generation; else *ret_code is snrun's. */
@@ -284,6 +300,7 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 		return rc;
 	past->started = snrun_now_ms();
 	sn_ckptwatch_start(&run->ckpt, run->dir, past->started);
+	snrun_account_start(run, past->lost);
 	rc = snrun_step(run, past->restarts.max > 0, &out, past->lost, err);
 	sn_ckptwatch_stop(&run->ckpt, run->dir, snrun_now_ms());
 	if (rc)
@@ -295,6 +312,7 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 	*ret_code = verdict == SN_VERDICT_DONE ? 0 : sn_outcome_exit(&out);
 	if (verdict != SN_VERDICT_RESTART)
 		return 1;
+	note_end(run, past, &out);
 	return prepare_restart(run, past, &out, err);
 }
 
@@ -310,7 +328,9 @@ static int gather(struct snrun *run, struct sn_err *err)
 	snrun_members_fill(run);
 	if (!run->n_members)
 		return 0;
+	snrun_account_to(run, SN_ETTR_TO_WAIT);
 	snrun_members_wait(run);
+	snrun_account_to(run, SN_ETTR_TO_RESTART);
 	snrun_members_refresh(run);
 	for (uint32_t i = 0; i < run->n_members; i++)
 		if (run->member[i].phase == SN_JOB_RUNS)
@@ -327,6 +347,7 @@ int snrun_generations(struct snrun *run)
 	struct sn_err err = { "no memory" };
 	int rc = 0, code = 0;
 
+	snrun_account_begin(run);
 	if (run->has_members && past.restarts.max)
 		rc = gather(run, &err);
 	if (!rc) {
@@ -336,6 +357,7 @@ int snrun_generations(struct snrun *run)
 	while (!rc)
 		rc = generation(run, &past, &code, &err);
 	free(past.lost);
+	snrun_account_done(run, !code && rc >= 0);
 	snrun_members_cut(run, 0);
 	sn_control_close(run->dir);
 	if (rc < 0) {

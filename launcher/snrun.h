@@ -6,7 +6,7 @@
  * relaunch.c: one generation after the other; repair.c: lost nodes. resize.c: another size. members.c,
  * submit.c, hold.c: jobs that hold more nodes. steer.c: what snctl asks. step.c, steppart.c: one srun and what happens
  * while it runs; stepgone.c: until it is gone. watch.c: which nodes the job still
- * has. learn.c: timeouts from records. distribute.c: the files on every node.
+ * has. learn.c: timeouts from records. account.c: the job's time and card-seconds. distribute.c: the files on every node.
  */
 #ifndef SN_LAUNCHER_SNRUN_H
 #define SN_LAUNCHER_SNRUN_H
@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "launcher/account.h"
 #include "launcher/checkpoint.h"
 #include "launcher/classify.h"
 #include "launcher/job.h"
@@ -72,6 +73,7 @@ struct snrun {
 	char dir[PATH_MAX];
 	int lock;
 	struct sn_runstate state;
+	struct snrun_account account; /* of the job's time */
 	bool shared; /* all nodes are known to see the same directory */
 	uint32_t timeout[SN_TIMEOUTS]; /* s, that the records suggest; 0: nothing */
 	bool srun_killed; /* the last srun did not see its ranks end */

@@ -112,6 +112,7 @@ static json_object *status(const struct snrun *run)
 		json_object_array_add(members, member);
 	}
 	json_object_object_add(root, "members", members);
+	json_object_object_add(root, "account", snrun_account_json(run));
 	return root;
 }
 

@@ -109,6 +109,7 @@ static void end_on_purpose(struct step *s)
 	if (s->ending || s->out->stopped || all_ended(s))
 		return;
 	snrun_ask_checkpoint(s->run, s->run->paused ? "pause" : "resize");
+	snrun_account_ask(s->run);
 	s->out->resize = true;
 	s->ending = true;
 	s->out->cut = true;
@@ -253,6 +254,7 @@ static void read_changes(struct step *s)
 	}
 	if (s->watched && s->out->node_lost && !s->out->stopped)
 		step_end(s);
+	snrun_account_cards(s->run, s->lost);
 	/* Others may start in a moment, and one change is for all. */
 	at = snrun_resize_due(s->run);
 	if (at && (!s->resize_at || at < s->resize_at))
@@ -268,6 +270,7 @@ static void pass_deadline(struct step *s)
 	snrun_members_let_go(s->run);
 	if (now >= s->steer_at) {
 		s->steer_at = now + SN_STEER_MS;
+		snrun_account_look(s->run, false);
 		if (snrun_steer(s->run))
 			end_on_purpose(s);
 	}
@@ -292,6 +295,21 @@ static void pass_deadline(struct step *s)
 	for (uint32_t p = 0; p < s->n_parts; p++)
 		if (!s->part[p].ended)
 			kill(s->part[p].pid, SIGKILL);
+}
+
+/* As soon as it is known, for the account: until the ranks have ended time passes. */
+static void note_failure(struct step *s)
+{
+	const struct sn_outcome *out = s->out;
+	bool node = false;
+
+	if (s->told || out->stopped || !(out->node_lost || (out->rank_failed && !out->resize)))
+		return;
+	s->told = true;
+	for (uint32_t i = 0; i < s->run->plan.n_nodes; i++)
+		node |= s->lost[i];
+	snrun_account_fail(s->run, !out->node_lost ? SN_ETTR_FAIL_RANK :
+			   node ? SN_ETTR_FAIL_NODE : SN_ETTR_FAIL_MEMBER, s->lost);
 }
 
 static int soonest(int wait, int64_t at)
@@ -416,6 +434,7 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 		rc = launch(&s, err);
 	while (!rc && !all_ended(&s)) {
 		wait_for(&s, fd);
+		note_failure(&s);
 		/* The signal may have been one of several that were one. */
 		reap(&s);
 	}

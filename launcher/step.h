@@ -40,6 +40,7 @@ struct step {
 	struct step_part *part;
 	uint32_t n_parts;
 	int signals, changes; /* descriptors, -1: none */
+	bool told; /* of a failure to the account */
 	bool ending, killed; /* SIGTERM, SIGKILL went to the parts */
 	int64_t deadline; /* ms, of what was sent; 0: none */
 	int64_t soft_at; /* ms, when to say that they take long; 0: not */

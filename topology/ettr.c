@@ -13,6 +13,8 @@
 
 #include "topology/ettr.h"
 
+#define LAST 1e11 /* s since 1970 */
+#define MOST 1e18 /* card-seconds */
 #define ROUNDING 1e-6 /* of a sum, that additions in another order may differ by */
 
 const double sn_recovery_bound[SN_RECOVERY_BOUNDS] = {
@@ -20,7 +22,7 @@ const double sn_recovery_bound[SN_RECOVERY_BOUNDS] = {
 };
 
 static const struct { const char *name, *help; } lost_words[SN_LOST_KINDS] = {
-	{ "startup", "from the start of ranks to their first step" },
+	{ "startup", "getting ready, and from the start of ranks to their first step" },
 	{ "checkpoint", "saving on request" },
 	{ "redone", "work that no checkpoint held when it failed" },
 	{ "restart", "between two generations" },
@@ -65,9 +67,9 @@ int sn_ettr_phase_find(const char *word)
 
 /* ---- time passes ---- */
 
-static void grow(struct sn_ettr_sum *sum, enum sn_ettr_phase phase, double by)
+static void grow(const struct sn_ettr *a, struct sn_ettr_sum *sum, double by)
 {
-	switch (phase) {
+	switch (a->phase) {
 	case SN_ETTR_SCRIPT:
 		sum->lost[SN_LOST_SCRIPT] += by;
 		break;
@@ -88,7 +90,7 @@ static void grow(struct sn_ettr_sum *sum, enum sn_ettr_phase phase, double by)
 		sum->lost[SN_LOST_CHECKPOINT] += by;
 		break;
 	default:
-		sum->lost[SN_LOST_RESTART] += by;
+		sum->lost[a->generations ? SN_LOST_RESTART : SN_LOST_STARTUP] += by;
 	}
 }
 
@@ -114,8 +116,8 @@ void sn_ettr_pass(struct sn_ettr *a, double now)
 
 	if (!(s > 0))
 		return;
-	grow(&a->wall, a->phase, s);
-	grow(&a->cards, a->phase, s * cards);
+	grow(a, &a->wall, s);
+	grow(a, &a->cards, s * cards);
 	a->held_sum += s * a->held;
 	a->idle += s * (a->held - cards);
 	if (a->want > a->held && a->phase != SN_ETTR_QUEUE && a->phase != SN_ETTR_SCRIPT)
@@ -411,13 +413,24 @@ uint64_t sn_recoveries_count(const struct sn_recoveries *r)
 
 /* ---- one that was read ---- */
 
+static bool is_part(double n)
+{
+	return n >= 0 && n <= MOST;
+}
+
+/* Of one that was read: since 1970, and none in the future of the account. */
+static bool is_time(const struct sn_ettr *a, double t)
+{
+	return t >= 0 && t <= a->at;
+}
+
 static bool is_sum(const struct sn_ettr_sum *sum)
 {
-	bool ok = sum->useful >= 0 && sum->provisional >= 0 && sum->opening >= 0;
+	bool ok = is_part(sum->useful) && is_part(sum->provisional) && is_part(sum->opening);
 
 	for (int i = 0; i < SN_LOST_KINDS; i++)
-		ok = ok && sum->lost[i] >= 0;
-	return ok && isfinite(sum->useful + sn_ettr_open(sum) + sn_ettr_lost(sum));
+		ok = ok && is_part(sum->lost[i]);
+	return ok;
 }
 
 static bool is_near(double a, double b)
@@ -430,17 +443,15 @@ int sn_ettr_check(const struct sn_ettr *a, struct sn_err *err)
 	double sum = a->cards.useful + sn_ettr_open(&a->cards) +
 		sn_ettr_lost(&a->cards) + a->idle;
 
-	if (!isfinite(a->began) || !isfinite(a->at) || a->began < 0 || a->at < a->began ||
-	    !isfinite(a->segment) || !isfinite(a->failed) || !isfinite(a->safe) ||
-	    !isfinite(a->worked))
+	if (!(a->at >= 0 && a->at <= LAST) || !is_time(a, a->began) ||
+	    !is_time(a, a->segment) || !is_time(a, a->worked) ||
+	    !is_time(a, a->failed) || !is_time(a, a->safe))
 		return sn_err_set(err, -EINVAL, "its times cannot be");
 	if ((uint32_t)a->phase >= SN_ETTR_PHASES)
 		return sn_err_set(err, -EINVAL, "there is no phase %u", (unsigned int)a->phase);
-	if (!is_sum(&a->wall) || !is_sum(&a->cards) || !(a->idle >= 0) ||
-	    !(a->held_sum >= 0) || !(a->missing >= 0) || !isfinite(a->held_sum) ||
-	    !isfinite(a->missing) || !(a->recoveries.sum >= 0) ||
-	    !isfinite(a->recoveries.sum) || !(a->recoveries.last >= 0) ||
-	    !isfinite(a->recoveries.last))
+	if (!is_sum(&a->wall) || !is_sum(&a->cards) || !is_part(a->idle) ||
+	    !is_part(a->held_sum) || !is_part(a->missing) ||
+	    !is_part(a->recoveries.sum) || !is_part(a->recoveries.last))
 		return sn_err_set(err, -EINVAL, "a sum is below 0 or no number");
 	if (!is_near(a->held_sum, sum))
 		return sn_err_set(err, -EINVAL,

@@ -37,7 +37,8 @@
 
 /* What time is lost to. */
 enum sn_lost {
-	SN_LOST_STARTUP, /* from the start of ranks to their first step */
+	SN_LOST_STARTUP, /* from the start of ranks to their first step; before the first
+			  * generation also what is done to get ready for it */
 	SN_LOST_CHECKPOINT, /* from the request for one until the ranks have ended or go on */
 	SN_LOST_REDONE, /* work that no safe point covered when it failed */
 	SN_LOST_RESTART, /* between two generations */
