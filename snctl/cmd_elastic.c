@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launcher/accountjson.h"
 #include "launcher/control.h"
 #include "launcher/jobdir.h"
 #include "launcher/slurmapi.h"
@@ -141,6 +142,20 @@ static const char *word(json_object *root, const char *key)
 		json_object_get_string(at) : "";
 }
 
+/* An snrun of another version may have none that can be read. */
+static void print_account(json_object *root)
+{
+	char line[SN_ETTR_LINE];
+	struct sn_ettr account;
+	json_object *at;
+
+	if (!json_object_object_get_ex(root, "account", &at) ||
+	    sn_account_read(at, &account, NULL))
+		return;
+	sn_ettr_say(&account, line, sizeof(line));
+	printf("%s\n", line);
+}
+
 static void print(json_object *root)
 {
 	static const char *const head[] = { ">MEMBER", ">DP", "<STATE", NULL };
@@ -160,6 +175,7 @@ static void print(json_object *root)
 	if (number(root, "checkpoint_age") >= 0)
 		printf("last checkpoint: %lld s ago\n",
 		       (long long)number(root, "checkpoint_age"));
+	print_account(root);
 	if (!json_object_object_get_ex(root, "members", &members) ||
 	    !(n = json_object_array_length(members)))
 		return;
