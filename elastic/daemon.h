@@ -98,10 +98,10 @@ struct sn_daemon_node { /* beside topo->node */
 	 * there were some (elastic/marks.h). */
 	uint64_t gone;
 	bool gone_supernode, gone_unit;
-	/* Cards that are healthy again, and the record may not say so yet: marks from
-	 * before freed_at are none. */
+	/* Cards that are healthy again: a mark of snelasticd's that the record has still
+	 * is none. Nor is one that it has again, for a slurmctld that is killed comes back
+	 * with records of some seconds before, or a dump. */
 	uint64_t freed;
-	double freed_at;
 };
 
 struct sn_follower;
@@ -246,6 +246,7 @@ int engine_state(const struct sn_daemon *d, char **ret, size_t *ret_len, struct 
 bool engine_act(struct sn_daemon *d, struct sn_health_actions *actions, uint32_t uid,
 		uint32_t job);
 void engine_wake(struct sn_daemon *d); /* set the tick anew */
+enum sn_cardhealth engine_mark_of(enum sn_health_state state); /* in a record */
 void engine_mark_dirty(struct sn_daemon *d, uint32_t node);
 const struct sn_event *daemon_event(struct sn_daemon *d, const char *kind, const char *node,
 				    uint32_t card, uint32_t job, uint32_t uid,

@@ -155,7 +155,6 @@ static void add_freed(void *arg, const struct sn_healthfile_freed *freed)
 	if (node == SN_NONE)
 		return;
 	d->node[node].freed |= freed->cards;
-	d->node[node].freed_at = freed->at;
 }
 
 int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err *err)
@@ -233,7 +232,7 @@ int engine_state(const struct sn_daemon *d, char **ret, size_t *ret_len, struct 
 	for (uint32_t i = 0; i < d->n_nodes; i++)
 		if (d->node[i].freed)
 			freed[n++] = (struct sn_healthfile_freed){ d->topo->node[i].name,
-				d->node[i].freed, d->node[i].freed_at };
+				d->node[i].freed };
 	rc = sn_healthfile_write(d->health, freed, n, ret, ret_len, err);
 	free(freed);
 	return rc;
@@ -253,6 +252,18 @@ void engine_done(struct sn_daemon *d)
 }
 
 /* ---- its actions --------------------------------------------------------------------- */
+
+enum sn_cardhealth engine_mark_of(enum sn_health_state state)
+{
+	static const enum sn_cardhealth mark_of[SN_HEALTH_STATES] = {
+		[SN_HEALTH_SUSPECT] = SN_CARDHEALTH_SUSPECT,
+		[SN_HEALTH_PROBING] = SN_CARDHEALTH_PROBING,
+		[SN_HEALTH_QUARANTINED] = SN_CARDHEALTH_QUARANTINED,
+		[SN_HEALTH_MANUAL] = SN_CARDHEALTH_MANUAL,
+	};
+
+	return mark_of[state];
+}
 
 void engine_mark_dirty(struct sn_daemon *d, uint32_t node)
 {
@@ -307,10 +318,8 @@ static void act(struct sn_daemon *d, const struct sn_health_action *a, uint32_t 
 		if (a->kind != SN_HEALTH_MASK)
 			d->node[node].probe &= ~bit;
 		d->node[node].freed &= ~bit;
-		if (a->kind == SN_HEALTH_UNMASK) {
+		if (a->kind == SN_HEALTH_UNMASK)
 			d->node[node].freed |= bit;
-			d->node[node].freed_at = a->at;
-		}
 		engine_mark_dirty(d, node);
 	}
 }

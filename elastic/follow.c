@@ -163,21 +163,20 @@ static void compare_domain(struct sn_daemon *d, uint32_t node, enum sn_health_do
 		engine_mark_dirty(d, node);
 }
 
-/* Is the mark only not taken away yet? */
-static bool is_freed(const struct sn_daemon_node *node, uint32_t card, const char *extra)
+/* slurmctld may have lost what was written last. */
+static bool says_another(const char *extra, uint32_t card, enum sn_health_state state)
 {
 	struct sn_cardmark mark = { 0 };
 
-	if (!(node->freed >> card & 1))
-		return false;
 	(void)sn_cardbook_find(extra, SN_CARDKIND_HEALTH, card, &mark, NULL);
-	return (double)mark.at <= node->freed_at;
+	return mark.state != engine_mark_of(state);
 }
 
 /*
  * A mark is there and the engine does not know it: it comes from an earlier daemon,
- * or by hand, and holds. The engine has one that is not there: an administrator has
- * taken it away, if it was there; else it is still to be written.
+ * or by hand, and holds; but for one of ours that the engine has ended. The engine has
+ * one that is not there: an administrator has taken it away, if it was there; else it
+ * is still to be written.
  */
 static void compare(struct sn_daemon *d, uint32_t node, const char *extra)
 {
@@ -192,13 +191,14 @@ static void compare(struct sn_daemon *d, uint32_t node, const char *extra)
 		bool is = seen.cards >> c & 1;
 
 		sn_health_card(d->health, node, c, &info);
-		if (is && info.state == SN_HEALTH_HEALTHY && is_freed(&d->node[node], c, extra))
+		if (is && info.state == SN_HEALTH_HEALTHY &&
+		    (d->node[node].freed & seen.own) >> c & 1)
 			engine_mark_dirty(d, node);
 		else if (is && (info.state == SN_HEALTH_HEALTHY || !d->adopted))
 			take_in(d, node, c, extra, info.state == SN_HEALTH_HEALTHY);
 		else if (!is && info.state != SN_HEALTH_HEALTHY && seen.own >> c & 1)
 			let_go(d, node, c);
-		else if (!is && info.state != SN_HEALTH_HEALTHY)
+		else if (info.state != SN_HEALTH_HEALTHY && (!is || says_another(extra, c, info.state)))
 			engine_mark_dirty(d, node);
 	}
 	/* At the start the two may tell different states of a card. */

@@ -107,7 +107,6 @@ static int add_freed(struct json_object *root, const struct sn_healthfile_freed 
 			if (freed[i].cards >> c & 1)
 				json_object_array_add(cards, json_object_new_int(c));
 		json_object_object_add(o, "cards", cards);
-		add_time(o, "at", freed[i].at);
 		json_object_array_add(list, o);
 	}
 	return 0;
@@ -272,7 +271,6 @@ int sn_healthfile_freed(const char *text, size_t len, const char *file,
 		    !json_object_is_type(cards, json_type_array))
 			continue;
 		freed.node = string_of(one, "name");
-		freed.at = number_of(one, "at");
 		for (size_t k = 0; k < json_object_array_length(cards); k++) {
 			int64_t c = json_object_get_int64(json_object_array_get_idx(cards, k));
 

@@ -14,12 +14,11 @@
 #define SN_HEALTHFILE "health.json"
 #define SN_HEALTHFILE_MAX (256u << 20)
 
-/* Cards that are healthy again and whose marks the node's record may still have: they
- * are to be taken away there, and not to be believed. */
+/* Cards that are healthy again and whose marks the node's record may still, or once
+ * more, have: they are to be taken away there, and not to be believed. */
 struct sn_healthfile_freed {
 	const char *node;
 	uint64_t cards;
-	double at; /* marks from before */
 };
 
 /* *ret (free) */

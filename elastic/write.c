@@ -28,7 +28,6 @@ struct write {
 	char node[SN_ELASTIC_HOST_MAX];
 	struct sn_marks marks;
 	struct sn_marks_gone gone;
-	uint64_t freed; /* of d->node */
 	bool drain; /* if its extra cannot take the marks */
 	int rc, drain_rc;
 	struct sn_err err, drain_err;
@@ -126,7 +125,6 @@ static void write_done(struct sn_work *work)
 		d->n_recheck += !d->node[n].recheck;
 		d->node[n].recheck = true;
 		forget_gone(&d->node[n], &w->marks);
-		d->node[n].freed &= ~w->freed;
 		follow_gone(d, n, &w->gone);
 		write_some(d);
 	} else if (is_unwritable(w) && !w->drain_rc) {
@@ -151,12 +149,6 @@ static void set_why(char *to, const char *why)
 
 static int find_cards(const struct sn_daemon *d, uint32_t node, struct sn_marks *marks)
 {
-	static const enum sn_cardhealth mark_of[SN_HEALTH_STATES] = {
-		[SN_HEALTH_SUSPECT] = SN_CARDHEALTH_SUSPECT,
-		[SN_HEALTH_PROBING] = SN_CARDHEALTH_PROBING,
-		[SN_HEALTH_QUARANTINED] = SN_CARDHEALTH_QUARANTINED,
-		[SN_HEALTH_MANUAL] = SN_CARDHEALTH_MANUAL,
-	};
 	struct sn_health_card_info info;
 	uint32_t n = 0;
 
@@ -168,7 +160,7 @@ static int find_cards(const struct sn_daemon *d, uint32_t node, struct sn_marks 
 		if (info.state == SN_HEALTH_HEALTHY)
 			continue;
 		marks->cards |= UINT64_C(1) << c;
-		marks->card[n].state = mark_of[info.state];
+		marks->card[n].state = engine_mark_of(info.state);
 		marks->card[n].at = info.since >= 1 ? (uint64_t)info.since : 1;
 		set_why(marks->card[n++].why, info.why);
 	}
@@ -249,7 +241,6 @@ void write_some(struct sn_daemon *d)
 		snprintf(w->node, sizeof(w->node), "%s", d->topo->node[n].name);
 		w->work = (struct sn_work){ write_run, write_done, NULL };
 		w->d = d;
-		w->freed = d->node[n].freed;
 		w->drain = !d->node[n].unwritable;
 		w->lead = d->lead;
 		w->rc = -ECANCELED;

@@ -199,6 +199,7 @@ void sn_card_good(struct sn_health *h, struct sn_mark *mark, uint32_t metric,
 int sn_card_mark(struct sn_health *h, uint32_t node, uint32_t card,
 		 struct sn_mark **ret, struct sn_err *err);
 /* Marks for n more cards. */
+void sn_card_remember(struct sn_mark *m, double now); /* an anomaly that counts */
 int sn_card_reserve(struct sn_health *h, uint32_t n, struct sn_err *err);
 /* What is due; room for SN_ANOMALY_ACTIONS is reserved. */
 void sn_card_due(struct sn_health *h, struct sn_mark *mark, double now,

@@ -131,7 +131,7 @@ static uint32_t recent(struct sn_health *h, struct sn_mark *m, double now)
 	return m->n_times;
 }
 
-static void remember(struct sn_mark *m, double now)
+void sn_card_remember(struct sn_mark *m, double now)
 {
 	memmove(m->time + 1, m->time, (SN_HEALTH_TIMES_MAX - 1) * sizeof(*m->time));
 	m->time[0] = now;
@@ -306,7 +306,7 @@ int sn_anomaly(struct sn_health *h, uint32_t node, uint32_t card,
 		put(actions, m, SN_HEALTH_NOTE, now, a->why);
 		return 0;
 	}
-	remember(m, now);
+	sn_card_remember(m, now);
 	n = recent(h, m, now);
 	h->stats.marks += a->effect->suspect;
 	m->leave = a->effect->leave;

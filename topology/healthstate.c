@@ -141,13 +141,18 @@ static int import_card(struct sn_health *h, const struct sn_health_saved *saved,
 	rc = sn_card_mark(h, node, saved->card, &m, err);
 	if (rc)
 		return rc;
-	if (m->state != SN_HEALTH_HEALTHY || m->n_times)
-		return 0; /* what is known already is newer */
+	/* What is known already is newer; but a card that was sick once may be marked by hand. */
+	if (m->state != SN_HEALTH_HEALTHY || (m->n_times && info->state == SN_HEALTH_HEALTHY))
+		return 0;
 	m->state = info->state == SN_HEALTH_PROBING ? SN_HEALTH_SUSPECT : info->state;
 	m->since = info->since;
 	sn_health_why(m->why, "%.*s", SN_HEALTH_WHY_SIZE - 1, info->why);
-	m->n_times = info->n_times;
-	memcpy(m->time, info->time, info->n_times * sizeof(*info->time));
+	if (m->n_times && info->n_times) {
+		sn_card_remember(m, info->time[0]);
+	} else if (info->n_times) {
+		m->n_times = info->n_times;
+		memcpy(m->time, info->time, info->n_times * sizeof(*info->time));
+	}
 	m->tries = info->probes;
 	m->probe_at = -1;
 	if (info->hinted && !m->hinted) {

@@ -416,7 +416,7 @@ bed_ask(void (*op)(struct sn_daemon *d, struct sn_request *r), const char *reque
 /* By hand, in the record: a mark, or (by NULL) without. */
 static inline void bed_hand(uint32_t node, enum sn_cardkind kind, uint64_t cards, const char *by)
 {
-	struct sn_cardmark mark = { .at = 5, .why = "by hand" };
+	struct sn_cardmark mark = { .at = 5, .why = "by hand", .state = kind == SN_CARDKIND_HEALTH ? SN_CARDHEALTH_SUSPECT : SN_CARDHEALTH_NONE };
 	struct sn_err err;
 	char *fresh;
 

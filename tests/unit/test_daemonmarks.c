@@ -41,6 +41,8 @@ static struct {
 	uint64_t drained[BED_NODES]; /* by root */
 	/* A mark on it was taken away by somebody who may, and it was not sick since. */
 	uint64_t resumed[BED_NODES];
+	/* Sick since it was released: root may take the old mark away, and not this one. */
+	uint64_t anew[BED_NODES];
 	struct domain {
 		bool ours; /* by the engine, until that ends it or root takes it away */
 		bool taken; /* he did, and perhaps nobody has noticed */
@@ -48,6 +50,16 @@ static struct {
 		bool root; /* by root, until he ends it */
 	} domain[2][BED_NODES]; /* supernodes, units; by their first node */
 } model;
+
+/* slurmctld saves its state now and then, and a kill loses what was written since. Here
+ * that is never anything by root, of whom the model would not know how much is lost. */
+static char *saved[BED_NODES];
+
+static void forget_saved(uint32_t n)
+{
+	free(saved[n]);
+	saved[n] = NULL;
+}
 
 static uint32_t first_of_domain(uint32_t n, bool unit)
 {
@@ -57,6 +69,7 @@ static uint32_t first_of_domain(uint32_t n, bool unit)
 static void say_it_is_sick(uint32_t n, uint32_t c)
 {
 	bed_fault(n, c);
+	model.anew[n] |= model.resumed[n] & UINT64_C(1) << c;
 	model.resumed[n] &= ~(UINT64_C(1) << c);
 }
 
@@ -64,9 +77,10 @@ static void root_resumes(uint32_t n, uint32_t c)
 {
 	uint64_t bit = UINT64_C(1) << c;
 
+	forget_saved(n);
 	if (bed_book(n).unhealthy & bit) {
 		bed_hand(n, SN_CARDKIND_HEALTH, bit, NULL);
-		model.resumed[n] |= bit;
+		model.resumed[n] |= bit & ~model.anew[n];
 	}
 	if (bed_book(n).drained & bit)
 		bed_hand(n, SN_CARDKIND_DRAIN, bit, NULL);
@@ -81,18 +95,40 @@ static void an_operator_releases(uint32_t n, uint32_t c)
 	snprintf(request, sizeof(request), "{\"node\": \"%s\", \"cards\": [%u]}", bed.name[n], c);
 	bed_ask(op_health_release, request);
 	model.resumed[n] |= UINT64_C(1) << c;
+	model.anew[n] &= ~(UINT64_C(1) << c);
 }
 
 static void root_drains(uint32_t n, uint32_t c)
 {
+	forget_saved(n);
 	bed_hand(n, SN_CARDKIND_DRAIN, UINT64_C(1) << c, "root");
 	model.drained[n] |= UINT64_C(1) << c;
+}
+
+static void slurmctld_saves(uint32_t n, uint32_t c)
+{
+	struct sn_marks_seen seen;
+
+	(void)c;
+	forget_saved(n);
+	if (!sn_marks_read(bed.extra[n], &seen, NULL) && seen.own == seen.cards &&
+	    seen.own_unit == seen.our_unit && seen.own_supernode == seen.our_supernode)
+		saved[n] = strdup(bed.extra[n] ? bed.extra[n] : "");
+}
+
+static void slurmctld_is_killed(uint32_t n, uint32_t c)
+{
+	(void)n, (void)c;
+	for (n = 0; n < bed.n; n++)
+		if (saved[n])
+			bed_set_extra(n, strdup(saved[n]));
 }
 
 /* slurmctld -c, or slurmd --extra */
 static void all_is_lost(uint32_t n, uint32_t c)
 {
 	(void)c;
+	forget_saved(n);
 	if (bed_random(4))
 		return;
 	bed_set_extra(n, strdup(bed_random(2) ? "" : "{\"rack\":7}"));
@@ -139,6 +175,7 @@ static void root_degrades_or_restores(uint32_t n, uint32_t c)
 	struct sn_marks_seen seen;
 
 	n = first_of_domain(n, unit);
+	forget_saved(n);
 	domain = &model.domain[unit][n];
 	(void)sn_marks_read(bed.extra[n], &seen, NULL);
 	if (!is && (unit ? seen.own_unit : seen.own_supernode)) {
@@ -213,7 +250,8 @@ static void a_new_daemon(uint32_t n, uint32_t c)
 
 static void (*const happens[])(uint32_t n, uint32_t c) = {
 	say_it_is_sick, say_it_is_sick, root_resumes, an_operator_releases, root_drains, all_is_lost, a_new_daemon,
-	slurmctld_goes_or_comes, the_engine_degrades_or_restores, root_degrades_or_restores,
+	slurmctld_goes_or_comes, slurmctld_saves, slurmctld_saves, slurmctld_is_killed, an_operator_releases,
+	the_engine_degrades_or_restores, root_degrades_or_restores,
 	a_poll_begins, a_poll_is_asked, a_poll_is_back,
 	a_poll_begins, a_poll_is_asked, a_poll_is_back,
 	a_write_begins, a_write_is_done, a_write_is_back,
@@ -265,7 +303,7 @@ static void check_model(uint32_t seed)
 static void any_order(void **state)
 {
 	(void)state;
-	for (uint32_t seed = 1; seed <= 1500; seed++) {
+	for (uint32_t seed = 1; seed <= 3000; seed++) {
 		bed_begin(seed % 2 ? 1 : 4);
 		bed.rng = seed;
 		memset(&model, 0, sizeof(model));
@@ -280,6 +318,8 @@ static void any_order(void **state)
 		bed.down = false;
 		bed_settle();
 		check_model(seed);
+		for (uint32_t n = 0; n < BED_NODES; n++)
+			forget_saved(n);
 		bed_end();
 	}
 }
@@ -336,6 +376,65 @@ static void released_and_not_written(void **state)
 	bed_start(bed_topo);
 	bed_settle();
 	assert_true(bed_is_sick(1, 3));
+	bed_end();
+}
+
+/* And a slurmctld that is killed, with records from before it as its last state. */
+static void released_written_and_lost(void **state)
+{
+	char *old;
+
+	(void)state;
+	bed_begin(1);
+	bed_start(bed_topo);
+	bed_fault(0, 0);
+	bed_fault(0, 3);
+	bed_settle();
+	old = strdup(bed.extra[0]);
+	an_operator_releases(0, 0);
+	bed_settle();
+	assert_int_equal(bed_book(0).unhealthy, 8);
+	bed_set_extra(0, strdup(old));
+	bed_settle();
+	assert_int_equal(bed_book(0).unhealthy, 8);
+	assert_false(bed_is_sick(0, 0));
+	/* Also where the daemon is another since. */
+	bed_set_extra(0, strdup(old));
+	bed_stop();
+	bed.changed = true;
+	bed_start(bed_topo);
+	bed_settle();
+	assert_int_equal(bed_book(0).unhealthy, 8);
+	/* By hand it is marked, whenever it was released. */
+	bed_hand(0, SN_CARDKIND_HEALTH, 1, "");
+	bed_settle();
+	assert_int_equal(bed_book(0).unhealthy, 9);
+	assert_true(bed_is_sick(0, 0));
+	free(old);
+	bed_end();
+}
+
+/* It was suspect when slurmctld saved, and is quarantined. */
+static void a_graver_state_is_lost(void **state)
+{
+	const struct sn_health_fault fault = { .node = 0, .card = 3, .code = "xid-79" };
+	struct sn_health_actions actions = { 0 };
+	struct sn_cardmark mark;
+	char *old;
+
+	(void)state;
+	bed_begin(1);
+	bed_start(bed_topo);
+	bed_fault(0, 3);
+	bed_settle();
+	old = strdup(bed.extra[0]);
+	assert_int_equal(sn_health_fault(bed.d->health, &fault, sn_daemon_now(), &actions, NULL), 0);
+	engine_act(bed.d, &actions, SN_NONE, 0);
+	bed_settle();
+	bed_set_extra(0, old);
+	bed_settle();
+	assert_int_equal(sn_cardbook_find(bed.extra[0], SN_CARDKIND_HEALTH, 3, &mark, NULL), 0);
+	assert_int_equal(mark.state, SN_CARDHEALTH_QUARANTINED);
 	bed_end();
 }
 
@@ -470,6 +569,8 @@ int main(void)
 		cmocka_unit_test(extra_that_takes_no_mark),
 		cmocka_unit_test(jobs_that_are_not_there),
 		cmocka_unit_test(released_and_not_written),
+		cmocka_unit_test(released_written_and_lost),
+		cmocka_unit_test(a_graver_state_is_lost),
 		cmocka_unit_test(any_order),
 	};
 

@@ -60,6 +60,22 @@ static void what_is_saved_comes_back(void **state)
 	sn_health_probe_done(b.h, sn_topo_find_node(b.topo, "n05"), 4, true, NULL, b.now, &b.actions, NULL);
 	bed_fault(&b, sn_topo_find_node(b.topo, "n05"), 4, "sick");
 	assert_int_equal(bed_state(&b, sn_topo_find_node(b.topo, "n05"), 4), SN_HEALTH_MANUAL);
+	/* a mark of its node's record, too, where it is well but has been sick */
+	bed_fault(&b, sn_topo_find_node(b.topo, "n05"), 5, "sick");
+	sn_health_probe_done(b.h, sn_topo_find_node(b.topo, "n05"), 5, true, NULL, b.now, &b.actions, NULL);
+	assert_int_equal(bed_state(&b, sn_topo_find_node(b.topo, "n05"), 5), SN_HEALTH_HEALTHY);
+	{
+		struct sn_health_saved by_hand = { .what = SN_HEALTH_SAVED_CARD, .name = "n05", .card = 5 };
+		struct sn_health_card_info is;
+
+		by_hand.info.state = SN_HEALTH_SUSPECT;
+		by_hand.info.since = by_hand.info.time[0] = b.now;
+		by_hand.info.n_times = 1;
+		assert_int_equal(sn_health_import(b.h, &by_hand, b.now, NULL), 0);
+		sn_health_card(b.h, sn_topo_find_node(b.topo, "n05"), 5, &is);
+		assert_int_equal(is.state, SN_HEALTH_SUSPECT);
+		assert_int_equal(is.n_times, 2);
+	}
 	/* a second import changes nothing that is newer */
 	sn_health_release(b.h, sn_topo_find_node(b.topo, "n05"), 4, NULL, b.now, &b.actions, NULL);
 	bed_done(&a);
