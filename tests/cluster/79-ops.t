@@ -9,7 +9,11 @@
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 CL_NODES=12 CL_PER=4 CL_PODS=0 CL_UNIT=0 CL_POOL=64G
 CL_GRES_MORE=${SN_GRES_MORE-}
-CL_POLICY=PoolProvider=none # regions are only counted
+# Regions are only counted; no time of the health engine's passes in a run.
+CL_POLICY="PoolProvider=none
+HealthHold=31536000
+HealthEscalateTime=31536000
+HealthProbeTimeout=86400"
 CL_EXTRA="PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 MinJobAge=10
@@ -17,6 +21,7 @@ PartitionName=whole Nodes=ALL OverSubscribe=EXCLUSIVE DefMemPerCPU=10 PreemptMod
 PartitionName=low Nodes=ALL PriorityTier=1 DefMemPerCPU=10
 PartitionName=high Nodes=ALL PriorityTier=9 DefMemPerCPU=10 PreemptMode=OFF"
 start_cluster
+command -v snelasticd >/dev/null || skip_all "snelasticd is not built"
 export WORK CL_DIR TESTS SN_SRCDIR
 seed=${SN_SEED:-$(date +%s)}
 diag "seed $seed (SN_SEED=$seed runs the same again)"

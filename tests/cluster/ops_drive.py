@@ -5,7 +5,8 @@
   ops_drive.py --seed N --ops K
 
 Jobs end only by a cancel, so that between two looks nothing changes but what was
-done and what Slurm starts. Environment: CL_DIR, SN_SRCDIR (79-ops.t sets them).
+done, what Slurm starts, and marks that snelasticd is yet to write (Model.late).
+Environment: CL_DIR, TESTS (79-ops.t sets them).
 Exit status 1 if a rule was broken.
 """
 import argparse
@@ -19,6 +20,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import ops_model  # noqa: E402
+from ops_health import HealthOps  # noqa: E402
 from ops_model import CARDS, NODES, SUPERNODES  # noqa: E402
 
 FINE = ("None", "Resources", "Priority", "BeginTime", "ReqNodeNotAvail", "Cleaning", "Nodes_required",
@@ -36,7 +38,9 @@ def run(*argv, seconds=90):
     return p.returncode, p.stdout.strip()
 
 
-class Driver:
+class Driver(HealthOps):
+    run = staticmethod(run)
+
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.model = ops_model.Model()
@@ -88,6 +92,9 @@ class Driver:
         if not waiting:
             return
         job = self.rng.choice(sorted(waiting, key=lambda j: j.id))
+        if not self.settled(True):
+            self.count["why not judged"] += 1
+            return
         self.look()
         then = self.states()
         rc, text = run("snctl", "why", str(job.id), "--json")
@@ -128,7 +135,7 @@ class Driver:
 
     def drain(self):
         node = self.rng.choice(NODES)
-        free = [c for c in range(CARDS) if (node, c) not in self.model.masked]
+        free = [c for c in range(CARDS) if (node, c) not in self.model.drained]
         some = self.rng.sample(free, min(len(free), self.rng.choice((1, 1, 1, 2, 8))))
         if not some:
             return self.resume()
@@ -138,20 +145,27 @@ class Driver:
         if rc:
             self.fail("snctl card drain: " + text[:300])
         else:
-            self.model.masked |= {(node, c) for c in some}
+            self.model.drained |= {(node, c) for c in some}
 
     def resume(self):
-        if not self.model.masked:
+        # Where the record has no mark yet there is none to take away.
+        known = self.model.drained | (set(self.model.sick) - self.model.late)
+        if not self.daemon:
+            known -= self.model.late
+        if not known:
             return
-        node = self.rng.choice(sorted(self.model.masked))[0]
-        some = [c for n, c in sorted(self.model.masked) if n == node]
+        node = self.rng.choice(sorted(known))[0]
+        some = [c for n, c in sorted(known) if n == node]
         some = self.rng.sample(some, self.rng.randint(1, len(some)))
         self.model.changing |= {(node, c) for c in some}
         rc, text = run("snctl", "card", "resume", "%s:%s" % (node, ",".join(map(str, some))))
         if rc:
             self.fail("snctl card resume: " + text[:300])
-        else:
-            self.model.masked -= {(node, c) for c in some}
+            return
+        self.model.drained -= {(node, c) for c in some}
+        for c in some:
+            if (node, c) in self.model.sick:
+                self.model.release((node, c))
 
     def node_down(self):
         node = self.rng.choice(NODES)
@@ -220,8 +234,8 @@ class Driver:
             time.sleep(0.1)
         return False
 
-    def restart(self, signal):
-        if signal == "KILL" and not self.saved():
+    def restart(self, signal, saved=False):
+        if signal == "KILL" and not saved and not self.saved():
             signal = "TERM"
         conf = os.environ["SLURM_CONF"]
         with open(os.path.join(os.environ["CL_DIR"], "run/slurmctld.pid")) as f:
@@ -249,21 +263,34 @@ class Driver:
         waiting = sum(j.state == "PENDING" for j in self.jobs.values())
         ops = [("submit", self.submit, 40 if waiting < 12 else 10),
                ("cancel", self.cancel, 25 if waiting < 12 else 45),
-               ("drain", self.drain, 12), ("resume", self.resume, 11),
+               ("drain", self.drain, 8), ("resume", self.resume, 11),
                ("node down", self.node_down, 2), ("node up", self.node_up, 3),
                ("region", self.region, 3), ("reconfigure", self.reconfigure, 0.4),
                ("restart", lambda: self.restart("TERM"), 0.3),
                ("kill -9", lambda: self.restart("KILL"), 0.3)]
+        ops += [("report", self.report, 8), ("forged report", self.forged, 0.5),
+                ("release", self.release, 5), ("probe", self.probe, 5),
+                ("snelasticd stopped", self.daemon_down, 0.3),
+                ("snelasticd restart", lambda: self.daemon_restart(15), 0.5),
+                ("snelasticd kill -9", lambda: self.daemon_restart(9), 1),
+                ("snelasticd killed amid a report", self.killed_amid, 1),
+                ("takeover by the second snelasticd", self.take_over, 0.3),
+                ("kill -9 of slurmctld after health", self.lost_writes, 0.3)] if self.daemon else \
+               [("report without snelasticd", self.report, 4), ("release without snelasticd", self.release, 2),
+                ("snelasticd started", self.daemon_up, 15)]
         name, act, _ = self.rng.choices(ops, [w for _, _, w in ops])[0]
         self.last = name
         self.count[name] += 1
         self.model.begin()
         act()
+        # Before the look, so that what starts after it starts by what is settled now.
+        self.settled(self.rng.random() < 0.3)
         self.look()
         self.model.end()
 
     def drive(self, ops):
         began = time.time()
+        self.daemon_up()
         for i in range(1, ops + 1):
             self.one()
             if i % 10 == 0:
@@ -287,10 +314,15 @@ class Driver:
         for node in sorted(self.model.down):
             run("scontrol", "update", "nodename=" + node, "state=resume")
         self.model.down.clear()
+        self.daemon_up()
+        self.settled(True)
         for node in sorted({n for n, _ in self.model.masked}):
-            cards = ",".join(str(c) for n, c in sorted(self.model.masked) if n == node)
-            run("snctl", "card", "resume", "%s:%s" % (node, cards))
-        self.model.masked.clear()
+            some = [c for n, c in sorted(self.model.masked) if n == node]
+            run("snctl", "card", "resume", "%s:%s" % (node, ",".join(map(str, some))))
+            for c in some:
+                self.model.release((node, c))
+        self.model.drained.clear()
+        self.settled(True)
         for name in sorted(self.regions):
             run("snctl", "pool", "delete", name)
         self.model.region.clear()

@@ -5,6 +5,7 @@ It shares no code with the suite: it knows the cluster that 79-ops.t makes, what
 job asked for, and what was done.
 """
 import collections
+import json
 import re
 
 CARDS, CPUS, POOL = 8, 64, 64 << 30
@@ -80,6 +81,15 @@ def parse_nodes(text):
     return nodes
 
 
+def marks_of(extra):
+    """The cards of a node's record that are drained, and the sick ones' states."""
+    # Slurm may follow the text with words of its own.
+    cards = json.loads(extra[:extra.rindex("}") + 1]).get("cards", {}) if "}" in extra else {}
+    sick = {int(c): m["health"]["state"] for c, m in cards.items() if "health" in m}
+    return ({int(c) for c, m in cards.items() if "drain" in m},
+            {c: "suspect" if s == "probing" else s for c, s in sick.items()})
+
+
 class Wish:
     """What a job asked for."""
     def __init__(self, **kw):
@@ -92,19 +102,77 @@ class Wish:
         return str(self.__dict__)
 
 
+# What a report with this code does: nothing, suspect or quarantined.
+CODES = {"sick": "suspect", "xid-94": "suspect", "xid-74": "quarantined", "xid-79": "quarantined",
+         "xid-63": None}
+ESCALATE = 3                    # HealthEscalate's default
+
+
 class Model:
     def __init__(self):
         self.wish = {}
-        self.masked, self.down = set(), set()
+        self.drained, self.down = set(), set()
+        self.sick = {}          # (node, card) -> suspect, quarantined, manual
+        self.times = collections.Counter()      # anomalies of a card that count
+        self.probing = {}       # a suspect card that is being probed -> sick once more since
+        # Cards about which the nodes' records may say the old or the new: snelasticd
+        # writes after it has answered.
+        self.late = set()
         self.region = {}
         self.started = 0
         self.begin()
 
+    @property
+    def masked(self):
+        return self.drained | set(self.sick)
+
     def begin(self):
         """An operation: what it changes may have been so or so while a job started."""
-        self.changing, self.node_changing = set(), None
+        self.changing, self.node_changing = set(self.late), None
         self.masked_before, self.down_before = set(self.masked), set(self.down)
         self.region_before = dict(self.region)
+
+    # ---- health ---------------------------------------------------------------------
+
+    def touch(self, card):
+        self.late.add(card)
+        self.changing.add(card)
+
+    def fault(self, card, becomes):
+        """A believed report, or a probe that failed."""
+        if card in self.probing:
+            self.probing[card] = True
+        if not becomes:
+            return
+        if card not in self.sick:
+            self.times[card] += 1
+            self.sick[card] = "manual" if self.times[card] >= ESCALATE else becomes
+        elif self.sick[card] == "suspect" and becomes == "quarantined":
+            self.sick[card] = becomes
+        if self.sick[card] != "suspect":
+            self.probing.pop(card, None)
+        self.touch(card)
+
+    def passed(self, card):
+        """HealthHold is as long as any run: what is quarantined stays."""
+        if self.sick.get(card) == "suspect" and not self.probing.pop(card, False):
+            del self.sick[card]
+            self.touch(card)
+
+    def release(self, card):
+        self.sick.pop(card, None)
+        self.probing.pop(card, None)
+        self.times.pop(card, None)
+        self.touch(card)
+
+    def settle(self, nodes):
+        """What is late has come, if the records say so; returns what has not."""
+        for node in {n for n, _ in self.late}:
+            drained, sick = marks_of(nodes[node][1])
+            self.late -= {(n, c) for n, c in self.late if n == node and
+                          (c in drained) == ((n, c) in self.drained) and
+                          sick.get(c) == self.sick.get((n, c))}
+        return self.late
 
     def end(self):
         self.begin()
@@ -245,10 +313,11 @@ class Model:
                int(count.group(1) if count else 0) != len(held[node]):
                 wrong.append("slurmctld counts %s of %s as used, and jobs have %s" %
                              (used, node, sorted(held[node])))
-            marks = set(map(int, re.findall(r'"(\d+)":\{"drain"', extra)))
-            mine = {c for n, c in self.masked if n == node}
-            if marks != mine:
-                wrong.append("node %s has marks on %s, not %s: %s" % (node, sorted(marks), sorted(mine), extra))
+            drained, sick = marks_of(extra)
+            mine = {c for n, c in self.drained if n == node}, {c: s for (n, c), s in self.sick.items() if n == node}
+            if (drained, sick) != mine and not any(n == node for n, _ in self.late):
+                wrong.append("node %s has %s drained and sick %s, not %s and %s: %s" %
+                             (node, sorted(drained), sick, sorted(mine[0]), mine[1], extra))
         return wrong
 
     # ---- why ------------------------------------------------------------------------
