@@ -22,7 +22,8 @@ PartitionName=low Nodes=ALL PriorityTier=1 DefMemPerCPU=10
 PartitionName=high Nodes=ALL PriorityTier=9 DefMemPerCPU=10 PreemptMode=OFF"
 start_cluster
 command -v snelasticd >/dev/null || skip_all "snelasticd is not built"
-export WORK CL_DIR TESTS SN_SRCDIR
+CL_HOSTS=$(with_hosts)
+export WORK CL_DIR CL_HOSTS TESTS SN_SRCDIR
 seed=${SN_SEED:-$(date +%s)}
 diag "seed $seed (SN_SEED=$seed runs the same again)"
 # Jobs of nodes that go down, and what is in flight when slurmctld is killed. And
