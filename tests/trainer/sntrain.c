@@ -32,7 +32,7 @@ static const char usage[] =
 "\n"
 "  --steps N             steps to train [100]\n"
 "  --checkpoint-every N  steps between checkpoints, 0: none [10]\n"
-"  --state-dir DIR       checkpoints, \"steps\" and \"final\"; shared by all ranks\n"
+"  --state-dir DIR       checkpoints, \"begins\", \"steps\", \"final\"; shared\n"
 "  --step-ms MS          simulated computing in each step [0]\n"
 "  --payload SIZE        of each message [4K]\n"
 "  --seed N              of the first state [1]\n"
@@ -222,6 +222,26 @@ static void note_step(struct trainer *t, uint32_t step)
 		fprintf(stderr, "sntrain: generation %u: step %u ended\n", t->self.generation, step);
 }
 
+/* What this generation begins with, in STATE_DIR/begins: a launcher that is killed
+ * at that moment does not print it any more. */
+static void note_begin(const struct trainer *t)
+{
+	struct timespec now;
+	char path[4096];
+	int fd;
+
+	if (t->self.rank || !t->opt.state_dir)
+		return;
+	snprintf(path, sizeof(path), "%s/begins", t->opt.state_dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	dprintf(fd, "%u %u %u %u %lld.%06ld\n", t->self.generation, t->self.world,
+		t->resume, t->resume_world, (long long)now.tv_sec, now.tv_nsec / 1000);
+	close(fd);
+}
+
 static int checkpoint(struct trainer *t, struct sn_err *err)
 {
 	int rc;
@@ -309,6 +329,8 @@ static int begin(struct trainer *t, struct sn_err *err)
 		rc = open_files(t, err);
 	if (!rc && t->opt.records)
 		rc = tr_record_open(t, err);
+	if (!rc)
+		note_begin(t);
 	if (!rc && !t->self.rank && t->opt.elastic)
 		printf("generation %u: %u ranks begin after step %u of %u\n", t->self.generation,
 		       t->self.world, t->resume, t->resume_world);
