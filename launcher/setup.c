@@ -428,8 +428,9 @@ int snrun_command(const struct snrun *run, const struct sn_part *part,
 		.overlap = run->state.overlap,
 		.overcommit = job && job->cpus < part->n_ranks,
 		.task_stderr = task_stderr,
-		.layout = run->parallel || run->n_parts > 1 || resized(run) ?
-			layout : NULL,
+		/* Another job knows nothing of the options of this one. */
+		.layout = run->parallel || run->n_parts > 1 || resized(run) ||
+			part->job != run->job.id ? layout : NULL,
 		.extra = run->srun_options,
 		.command = run->command,
 		.environment = run->environment,

@@ -160,4 +160,14 @@ id=$(submit_train tp=8,ep=16,etp=1,dp=2 seven --elastic=min_dp=2,max_dp=4)
 ok "cards are free: it takes them" until_true 60 dp_is "$id" 4
 ok "and ends well" await "$id" COMPLETED 60
 ok "nothing is left" until_true 30 nothing_left
+
+# ---- all ranks in a member ---------------------------------------------------------
+id=$(submit_train tp=8,ep=16,etp=1,dp=4 nine --elastic=min_dp=2)
+ok "a base and a member train" until_true 60 reached nine 3
+lost=$(scontrol show hostnames "$(scontrol -o show job "$id" | sed -nE 's/.* NodeList=([^ ]*).*/\1/p')" | grep -vx "$(batch_of "$id")")
+g=$(cat "$WORK/jobs/$id/generation")
+scontrol update "NodeName=$lost" State=DOWN Reason=test
+ok "the base has less than an atom: it goes on in the member" until_true 60 reached nine 1 $((g + 1))
+ok "and ends well" await "$id" "COMPLETED COMPLETING" 90
+same_end "$id" nine tp=8,ep=16,etp=1,dp=4
 finish
