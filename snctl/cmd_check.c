@@ -21,6 +21,7 @@
 #include "snctl/snctl.h"
 #include "snctl/term.h"
 #include "snctl/warn.h"
+#include "topology/elasticpolicy.h"
 #include "topology/policy.h"
 
 static uint32_t count_loose(const struct sn_topo *topo)
@@ -30,6 +31,19 @@ static uint32_t count_loose(const struct sn_topo *topo)
 	for (uint32_t s = 0; s < topo->n_supernodes; s++)
 		n += topo->supernode[s].loose;
 	return n;
+}
+
+/* What snelasticd alone reads, and would refuse. */
+static int check_elastic(const char *path, const struct sn_policy *policy,
+			 struct sn_err *err)
+{
+	struct sn_elastic_policy rules;
+	struct sn_ladder_costs costs;
+	int rc = sn_ladder_costs_parse(policy->elastic_costs, &costs, err);
+
+	if (!rc)
+		rc = sn_elastic_policy_parse(policy->elastic_policy, &rules, err);
+	return rc ? sn_err_prefix(err, rc, "%s: ", path) : 0;
 }
 
 static int read_policy(const char *path, struct sn_policy *policy,
@@ -43,7 +57,7 @@ static int read_policy(const char *path, struct sn_policy *policy,
 		return rc;
 	rc = sn_policy_parse(text, len, path, policy, err);
 	free(text);
-	return rc;
+	return rc ? rc : check_elastic(path, policy, err);
 }
 
 static void print_json(const char *path, const struct sn_topo *topo,

@@ -102,6 +102,7 @@ struct sn_policy {
 	char health_metrics[SN_POLICY_TEXT_MAX];
 	uint32_t health_job_reports; /* 0: hints, 1: trusted */
 	char elastic_costs[SN_POLICY_TEXT_MAX]; /* sn_ladder_costs_parse() */
+	char elastic_policy[SN_POLICY_TEXT_MAX]; /* sn_elastic_policy_parse() */
 };
 
 /* In the order of RankTable's words. */
