@@ -20,6 +20,12 @@ struct sn_view_node {
 	const char *name, *address, *host, *extra; /* never NULL once it is set */
 	struct sn_view_text *text; /* where they are; of all tables that have the same */
 	uint32_t state; /* NODE_STATE_* */
+	/* What of it matters, in words. */
+	bool down; /* gone: nothing runs there */
+	bool silent; /* slurmd does not respond at present */
+	bool failing; /* state=fail: an administrator expects it to fail */
+	bool closed; /* it takes no new work, for whatever reason */
+	uint16_t port; /* slurmd's; 0: not known */
 	uint64_t cards; /* configured, as bits */
 };
 

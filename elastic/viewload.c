@@ -31,6 +31,23 @@ static char *copy(const char *is)
 	return strdup(text(is));
 }
 
+static void take_state(const node_info_t *info, struct sn_view_node *node)
+{
+	const uint32_t base = info->node_state & NODE_STATE_BASE;
+
+	node->state = info->node_state;
+	node->down = base == NODE_STATE_DOWN;
+	node->silent = info->node_state & NODE_STATE_NO_RESPOND;
+	node->failing = info->node_state & NODE_STATE_FAIL;
+	node->closed = node->silent || info->node_state &
+		(NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_RES | NODE_STATE_MAINT |
+		 NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN | NODE_STATE_POWERING_UP |
+		 NODE_STATE_REBOOT_REQUESTED | NODE_STATE_REBOOT_ISSUED);
+	node->closed |= base != NODE_STATE_IDLE && base != NODE_STATE_ALLOCATED &&
+		base != NODE_STATE_MIXED;
+	node->port = info->port;
+}
+
 int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
 		       const struct sn_view_nodes *old, struct sn_view_nodes **ret,
 		       struct sn_err *err)
@@ -52,7 +69,7 @@ int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
 		rc = sn_view_node_set(&v->node[i], text(info->name), text(info->node_addr),
 				      text(info->node_hostname), text(info->extra),
 				      old && i < old->n ? &old->node[i] : NULL);
-		v->node[i].state = info->node_state;
+		take_state(info, &v->node[i]);
 		v->node[i].cards = cards >= 64 ? UINT64_MAX : (UINT64_C(1) << cards) - 1;
 	}
 	if (!rc)
