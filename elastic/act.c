@@ -1,52 +1,385 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * act.c - the way of an action: journal, Slurm, journal.
+ * act.c - the way of an action: into the journal, done, into the journal.
+ *
+ * All that is not ended is a list here, and nothing of it is only here once it is
+ * begun. One thread writes the journal and one does what Slurm is to do, each one
+ * piece of work at a time; what comes meanwhile waits in the list.
  */
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "elastic/act.h"
-#include "elastic/daemon.h"
+#include "elastic/act_internal.h"
+#include "elastic/actslurm.h"
+#include "elastic/attach.h"
+
+#define RETRY_MIN_MS 200
+#define RETRY_MAX_MS 5000
+#define LATE_S 120 /* an order of an earlier daemon is old then */
+#define TELL_PATIENCE_MS 30000 /* for the job's snrun to come (back) */
+
+int64_t act_retry_in(uint32_t tries)
+{
+	int64_t ms = RETRY_MIN_MS;
+
+	while (tries-- && ms < RETRY_MAX_MS)
+		ms *= 2;
+	return ms < RETRY_MAX_MS ? ms : RETRY_MAX_MS;
+}
+
+void act_wake(struct sn_daemon *d, int64_t in_ms)
+{
+	struct sn_acts *a = d->acts;
+	int64_t at = sn_loop_now() + in_ms;
+
+	if (a->wake_at && a->wake_at <= at)
+		return;
+	a->wake_at = at;
+	sn_timer_set(a->timer, in_ms);
+}
+
+/* ---- the end of one ---------------------------------------------------------------------- */
+
+static void say_end(struct sn_daemon *d, const struct act_entry *e)
+{
+	char what[160];
+	const struct sn_act *act = &e->act;
+	bool by_node = act->kind == SN_ACT_NODE_OUT;
+	const char *node = *act->node && act->kind != SN_ACT_START ? act->node : NULL;
+
+	sn_act_text(act, what, sizeof(what));
+	if (e->end == SN_ACT_DRY)
+		sn_log_info("dry-run: would %s: %s", what, act->why);
+	else
+		sn_log_info("action %llu: %s: %s; %s%s%s", (unsigned long long)act->id, what,
+			    act->why, sn_act_end_name(e->end), *e->text ? ": " : "", e->text);
+	if (e->end == SN_ACT_DRY)
+		daemon_event(d, "elastic", node, SN_NONE, by_node ? 0 : act->job, SN_NONE,
+			     "dry-run: would %s: %s", what, act->why);
+	else
+		daemon_event(d, "elastic", node, SN_NONE, by_node ? 0 : act->job, SN_NONE,
+			     "%s: %s; %s%s%s", what, act->why, sn_act_end_name(e->end),
+			     *e->text ? ": " : "", e->text);
+}
+
+void act_finish(struct sn_daemon *d, struct act_entry *e, enum sn_act_end end, const char *text)
+{
+	e->end = end;
+	snprintf(e->text, sizeof(e->text), "%s", text);
+	e->state = ACT_ENDED;
+	act_recent_add(d->acts, &e->act, end);
+	say_end(d, e);
+	if (end == SN_ACT_DONE)
+		follow_poll(d);
+	act_go_on(d);
+}
+
+void act_forget(struct sn_acts *a, struct act_entry *e)
+{
+	struct act_entry **at = &a->first;
+
+	while (*at != e)
+		at = &(*at)->next;
+	*at = e->next;
+	free(e);
+	a->n--;
+}
+
+struct act_entry *act_add(struct sn_acts *a, const struct sn_act *act, enum act_state state)
+{
+	struct act_entry *e = calloc(1, sizeof(*e)), **at = &a->first;
+
+	if (!e)
+		return NULL;
+	e->act = *act;
+	e->state = state;
+	while (*at)
+		at = &(*at)->next;
+	*at = e;
+	a->n++;
+	return e;
+}
+
+struct act_entry *act_of(struct sn_acts *a, uint64_t id)
+{
+	for (struct act_entry *e = a->first; e; e = e->next)
+		if (e->act.id == id)
+			return e;
+	return NULL;
+}
+
+/* ---- what Slurm is to do ------------------------------------------------------------------ */
+
+struct act_run {
+	struct sn_work work;
+	struct sn_daemon *d;
+	struct sn_lead lead;
+	struct sn_act act;
+	bool late;
+	int rc;
+	enum sn_act_end end;
+	struct sn_err text;
+};
+
+static void run_run(struct sn_work *work)
+{
+	struct act_run *r = (struct act_run *)work;
+
+	r->rc = sn_lead_check(&r->lead, &r->text);
+	if (!r->rc)
+		r->rc = sn_act_in_slurm(&r->act, r->late, &r->end, &r->text);
+}
+
+static void say_waits(struct sn_daemon *d, struct act_entry *e, const char *why)
+{
+	char what[160];
+
+	if (e->told || e->tries < 3)
+		return;
+	e->told = true;
+	sn_act_text(&e->act, what, sizeof(what));
+	sn_log_info("action %llu waits: %s: %s", (unsigned long long)e->act.id, what, why);
+	daemon_event(d, "elastic", NULL, SN_NONE, e->act.job, SN_NONE, "waits: %s: %s", what, why);
+}
+
+static void run_done(struct sn_work *work)
+{
+	struct act_run *r = (struct act_run *)work;
+	struct sn_daemon *d = r->d;
+	struct act_entry *e = act_of(d->acts, r->act.id);
+
+	d->acts->running = false;
+	if (d->stopping || !e) {
+		/* the next daemon will see */
+	} else if (!r->rc) {
+		act_finish(d, e, r->end, r->text.text);
+	} else {
+		e->state = ACT_BEGUN;
+		e->next_try = sn_loop_now() + act_retry_in(e->tries++);
+		if (r->rc == -EBUSY)
+			sn_log_debug("action %llu: %s", (unsigned long long)r->act.id, r->text.text);
+		else
+			sn_log_limited(SN_LOG_ERROR, "action %llu is tried again: %s",
+				       (unsigned long long)r->act.id, r->text.text);
+		say_waits(d, e, r->text.text);
+		act_go_on(d);
+	}
+	free(r);
+}
+
+static bool start_run(struct sn_daemon *d, struct act_entry *e)
+{
+	struct act_run *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return false;
+	r->work = (struct sn_work){ run_run, run_done, NULL };
+	r->d = d;
+	r->lead = d->lead;
+	r->act = e->act;
+	r->late = e->taken_up && sn_daemon_now() - e->act.at > LATE_S;
+	r->rc = -ECANCELED;
+	d->acts->running = true;
+	e->state = ACT_DOING;
+	sn_pool_give(d->slurm_write, &r->work);
+	return true;
+}
+
+/* ---- what the job's snrun is to do ----------------------------------------------------------- */
+
+struct told {
+	struct sn_daemon *d;
+	uint64_t id;
+};
+
+static void wait_a_turn(struct act_entry *e)
+{
+	e->state = ACT_BEGUN;
+	e->next_try = sn_loop_now() + act_retry_in(e->tries++);
+}
+
+/* It may have the order, where its answer has not come: it knows it again by its id. */
+static void on_told(void *ctx, int rc, const char *error, const struct sn_attach *attach)
+{
+	struct told *t = ctx;
+	struct sn_daemon *d = t->d;
+	struct act_entry *e = d->acts ? act_of(d->acts, t->id) : NULL;
+
+	(void)attach;
+	free(t);
+	if (d->stopping || !e || rc == -ECANCELED)
+		return;
+	if (!rc)
+		act_finish(d, e, SN_ACT_DONE, "");
+	else if (rc == -ETIMEDOUT || rc == -ENOTCONN)
+		wait_a_turn(e);
+	else
+		act_finish(d, e, SN_ACT_FAILED, error);
+	act_go_on(d);
+}
+
+static void tell(struct sn_daemon *d, struct act_entry *e)
+{
+	const struct sn_view_job *job = sn_view_job(d->jobs, e->act.job);
+	struct sn_control order = { .op = e->act.op, .dp = e->act.dp, .cards = e->act.cards };
+	struct told *t;
+	struct sn_err err;
+
+	if (d->jobs && (!job || !job->running || !job->ours || job->ours->restarts != e->act.restarts)) {
+		act_finish(d, e, SN_ACT_VOID, job ? "it has been requeued" : "it has ended");
+		return;
+	}
+	if (!e->since)
+		e->since = sn_loop_now();
+	if (sn_loop_now() - e->since > TELL_PATIENCE_MS) {
+		act_finish(d, e, SN_ACT_FAILED, "its snrun is not attached, or does not answer");
+		return;
+	}
+	snprintf(order.id, sizeof(order.id), "act-%llu", (unsigned long long)e->act.id);
+	strcpy(order.node, e->act.node);
+	t = malloc(sizeof(*t));
+	if (t)
+		*t = (struct told){ d, e->act.id };
+	e->state = ACT_DOING;
+	if (t && !attach_tell(d, e->act.job, &order, e->act.why, on_told, t, &err))
+		return;
+	free(t);
+	wait_a_turn(e);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+/* The next to be done, of those whose time has come; else when one's has. */
+static struct act_entry *next_begun(struct sn_acts *a, int64_t now, int64_t *ret_at)
+{
+	for (struct act_entry *e = a->first; e; e = e->next) {
+		if (e->state != ACT_BEGUN || (e->act.kind != SN_ACT_TELL && a->running))
+			continue;
+		if (e->next_try <= now)
+			return e;
+		if (!*ret_at || e->next_try < *ret_at)
+			*ret_at = e->next_try;
+	}
+	return NULL;
+}
+
+void act_go_on(struct sn_daemon *d)
+{
+	struct sn_acts *a = d->acts;
+	struct act_entry *e;
+	int64_t now = sn_loop_now(), at = 0;
+
+	if (d->duty != SN_DUTY_IN_CHARGE || d->stopping || a->busy)
+		return;
+	act_load(d);
+	/* What is ended on the way goes on here, and not deeper. */
+	a->busy = true;
+	act_keep(d);
+	while (a->ready && (e = next_begun(a, now, &at))) {
+		if (e->act.kind == SN_ACT_TELL) {
+			tell(d, e);
+		} else if (!start_run(d, e)) {
+			at = now + RETRY_MAX_MS;
+			break;
+		}
+	}
+	act_keep(d);
+	a->busy = false;
+	if (at)
+		act_wake(d, at > now ? at - now : 0);
+}
+
+static int check(const struct sn_act *act, struct sn_err *err)
+{
+	if ((unsigned)act->kind >= SN_ACT_KINDS)
+		return sn_err_set(err, -EINVAL, "there is no action %d", (int)act->kind);
+	if (act->kind == SN_ACT_NODE_OUT ? !*act->node : !act->job)
+		return sn_err_set(err, -EINVAL, "%s: of no %s", sn_act_kind_name(act->kind),
+				  act->kind == SN_ACT_NODE_OUT ? "node" : "job");
+	return 0;
+}
 
 int act_do(struct sn_daemon *d, const struct sn_act *act, uint64_t *ret_id,
 	   struct sn_err *err)
 {
-	(void)d, (void)act, (void)ret_id;
-	return sn_err_set(err, -EAGAIN, "not yet");
+	struct sn_acts *a = d->acts;
+	struct act_entry *e;
+	int rc = check(act, err);
+
+	if (rc)
+		return rc;
+	for (e = a->first; e; e = e->next)
+		if (e->state != ACT_ENDED && e->state != ACT_PARKED && sn_act_same(&e->act, act))
+			break;
+	if (e) {
+		if (ret_id)
+			*ret_id = e->act.id;
+		return 0;
+	}
+	if (d->duty != SN_DUTY_IN_CHARGE || !a->ready)
+		return sn_err_set(err, -EAGAIN, "the journal has not been read yet");
+	if (act_recent_wait(a, act, INT64_MAX))
+		return sn_err_set(err, -EAGAIN, "the same has ended a moment ago");
+	e = act_add(a, act, ACT_WANTED);
+	if (!e)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	e->act.id = a->next_id++;
+	e->act.at = sn_daemon_now();
+	if (ret_id)
+		*ret_id = e->act.id;
+	act_go_on(d);
+	return 0;
 }
 
 bool act_under_way(const struct sn_daemon *d, enum sn_act_kind kind, uint32_t job,
 		   const char *node)
 {
-	(void)d, (void)kind, (void)job, (void)node;
+	for (const struct act_entry *e = d->acts->first; e; e = e->next)
+		if (e->state != ACT_ENDED && e->state != ACT_PARKED && e->act.kind == kind &&
+		    (!job || e->act.job == job) && (!node || !strcmp(e->act.node, node)))
+			return true;
 	return false;
-}
-
-bool act_ended(const struct sn_daemon *d, enum sn_act_kind kind, uint32_t job,
-	       const char *node, enum sn_act_end *ret, int64_t *ret_ago_ms)
-{
-	(void)d, (void)kind, (void)job, (void)node, (void)ret, (void)ret_ago_ms;
-	return false;
-}
-
-int act_start(struct sn_daemon *d, struct sn_err *err)
-{
-	(void)d, (void)err;
-	return 0;
-}
-
-void act_end(struct sn_daemon *d)
-{
-	(void)d;
 }
 
 void act_take_charge(struct sn_daemon *d)
 {
-	(void)d;
+	act_load(d);
 }
 
-void act_follow(struct sn_daemon *d, int64_t began)
+static void on_wake(void *ctx)
 {
-	(void)d, (void)began;
+	struct sn_daemon *d = ctx;
+
+	d->acts->wake_at = 0;
+	act_go_on(d);
+}
+
+int act_start(struct sn_daemon *d, struct sn_err *err)
+{
+	d->acts = calloc(1, sizeof(*d->acts));
+	if (!d->acts)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	d->acts->journal.fd = -1;
+	return sn_loop_timer(d->loop, on_wake, d, &d->acts->timer, err);
+}
+
+/* The threads have ended, or are left to themselves. */
+void act_end(struct sn_daemon *d)
+{
+	struct sn_acts *a = d->acts;
+
+	if (!a)
+		return;
+	while (a->first)
+		act_forget(a, a->first);
+	if (!a->keeping)
+		sn_journal_done(&a->journal);
+	sn_timer_end(a->timer);
+	free(a->recent);
+	free(a);
+	d->acts = NULL;
 }

@@ -31,7 +31,8 @@ enum sn_act_kind {
 	 * node that is only down and whose slurmd lives is back within seconds. */
 	SN_ACT_NODE_OUT,
 	/* A running job; one that is not to be requeued (Requeue=0), or cannot be as it
-	 * has no script of its own, is cancelled. */
+	 * has no script of its own, is cancelled. Node: only if that is its batch host,
+	 * and lost. */
 	SN_ACT_REQUEUE,
 	/* A requeued job, as soon as it is PENDING and no longer COMPLETING: start now,
 	 * without the two minutes that Slurm has it wait. Node: one that its -w names
@@ -51,9 +52,10 @@ struct sn_act {
 	/* The run of the job that is meant, by its count of requeues: once the job has
 	 * been requeued, an action for an earlier run is void. */
 	uint32_t restarts;
-	char node[SN_CONTROL_NODE_MAX]; /* NODE_OUT; START; TELL's swap */
+	char node[SN_CONTROL_NODE_MAX]; /* NODE_OUT; REQUEUE; START; TELL's swap */
 	enum sn_control_op op; /* TELL */
 	uint32_t dp; /* TELL */
+	uint64_t cards; /* TELL: of the node, as bits; 0: all of it */
 	double at; /* s since 1970: when it was decided; given by act_do() */
 	char why[SN_ACT_WHY]; /* one clause, for the event and the node's reason */
 };
@@ -96,7 +98,8 @@ int act_start(struct sn_daemon *d, struct sn_err *err);
 void act_end(struct sn_daemon *d);
 /* In charge: read the journal, and take up what an earlier daemon has begun. */
 void act_take_charge(struct sn_daemon *d);
-/* The views are new: look for the holes that Slurm leaves (holes.h). */
-void act_follow(struct sn_daemon *d, int64_t began);
+/* Look for the holes that Slurm leaves (holes.h) in the views, which were asked for
+ * at `began` (ms). */
+void act_follow(struct sn_daemon *d, int64_t began, bool changed);
 
 #endif

@@ -65,7 +65,8 @@ bool sn_act_same(const struct sn_act *a, const struct sn_act *b)
 	if (a->job != b->job || a->restarts != b->restarts)
 		return false;
 	return a->kind != SN_ACT_TELL ||
-		(a->op == b->op && a->dp == b->dp && !strcmp(a->node, b->node));
+		(a->op == b->op && a->dp == b->dp && a->cards == b->cards &&
+		 !strcmp(a->node, b->node));
 }
 
 const char *sn_act_text(const struct sn_act *act, char *buf, size_t size)

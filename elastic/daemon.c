@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elastic/act.h"
 #include "elastic/attach.h"
 #include "elastic/daemon.h"
 #include "snctl/slurmconnect.h"
@@ -243,6 +244,8 @@ static int start(struct sn_daemon *d, struct sn_err *err)
 	if (!rc)
 		rc = write_start(d, err);
 	if (!rc)
+		rc = act_start(d, err);
+	if (!rc)
 		rc = follow_start(d, err);
 	return rc ? rc : duty_start(d, err);
 }
@@ -265,6 +268,7 @@ static void end(struct sn_daemon *d)
 	attach_end(d);
 	follow_end(d);
 	write_end(d);
+	act_end(d);
 	duty_end(d);
 	engine_done(d);
 	sn_server_destroy(d->server);

@@ -18,6 +18,7 @@
  *	follow.c	nodes and jobs, polled; what somebody else has changed
  *	write.c		marks into the nodes' records
  *	metrics.c	what is counted for others (metrics.h)
+ *	act*.c		actions on jobs and nodes, journalled (act.h)
  */
 #ifndef SN_ELASTIC_DAEMON_H
 #define SN_ELASTIC_DAEMON_H
@@ -174,6 +175,8 @@ struct sn_daemon {
 	struct sn_timer *write_timer;
 	uint64_t writes;
 
+	struct sn_acts *acts; /* act.c */
+
 	/* opevents.c */
 	struct sn_follower *followers;
 	struct sn_timer *follow_timer;
@@ -227,6 +230,7 @@ void op_elastic_attach(struct sn_daemon *d, struct sn_request *r);
 void op_elastic_state(struct sn_daemon *d, struct sn_request *r);
 void op_elastic_hint(struct sn_daemon *d, struct sn_request *r);
 void op_elastic_tell(struct sn_daemon *d, struct sn_request *r);
+void op_elastic_act(struct sn_daemon *d, struct sn_request *r); /* opact.c */
 void followers_tell(struct sn_daemon *d);
 void followers_gone(struct sn_daemon *d, uint64_t ticket);
 void followers_end(struct sn_daemon *d);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elastic/act.h"
 #include "elastic/daemon.h"
 #include "elastic/healthfile.h"
 #include "launcher/writefile.h"
@@ -141,6 +142,7 @@ static int take_charge(struct sn_daemon *d, struct take *t, struct sn_err *err)
 	listen_tcp(d);
 	listen_unix(d);
 	engine_wake(d);
+	act_take_charge(d);
 	follow_poll(d);
 	keep_events(d);
 	sn_timer_set(d->duty_timer, CHECK_MS);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elastic/act.h"
 #include "elastic/attach.h"
 #include "elastic/daemon.h"
 #include "elastic/marks.h"
@@ -39,6 +40,8 @@ static void poll_run(struct sn_work *work)
 	p->rc = sn_view_load_nodes(&p->since, p->card_gres, p->old_nodes, &p->nodes, &p->err);
 	if (!p->rc)
 		p->rc = sn_view_load_jobs(&p->since, p->card_gres, p->old_jobs, &p->jobs, &p->err);
+	if (!p->rc)
+		sn_view_load_requeue_wait(&p->since, p->began);
 }
 
 /* ---- marks that others have changed ---------------------------------------------------- */
@@ -361,6 +364,7 @@ static void poll_done(struct sn_work *work)
 {
 	struct poll *p = (struct poll *)work;
 	struct sn_daemon *d = p->d;
+	bool changed = p->nodes || p->jobs;
 	struct sn_err err;
 	int rc = 0;
 
@@ -384,6 +388,8 @@ static void poll_done(struct sn_work *work)
 		} else {
 			if (!p->rc)
 				end_jobs(d, p->began);
+			if (!p->rc)
+				act_follow(d, p->began, changed);
 			write_some(d);
 			run_held(d);
 			engine_wake(d);

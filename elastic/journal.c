@@ -82,6 +82,8 @@ int sn_journal_begin(const struct sn_act *act, bool dry, char **ret, struct sn_e
 		add(o, &failed, "op", json_object_new_string(sn_control_name(act->op)));
 	if (act->dp)
 		add(o, &failed, "dp", json_object_new_int64(act->dp));
+	if (act->cards)
+		add(o, &failed, "cards", json_object_new_uint64(act->cards));
 	add(o, &failed, "at", json_object_new_double(act->at));
 	add(o, &failed, "why", json_object_new_string(act->why));
 	if (failed) {
@@ -187,6 +189,7 @@ static bool read_act(struct json_object *o, struct sn_act *ret)
 	if (!number_of(o, "id", UINT64_MAX, &ret->id) || !ret->id ||
 	    !number_of(o, "job", UINT32_MAX, &job) || !number_of(o, "dp", UINT32_MAX, &dp) ||
 	    !number_of(o, "restarts", UINT32_MAX, &restarts) ||
+	    !number_of(o, "cards", UINT64_MAX, &ret->cards) ||
 	    sn_act_kind_find(text_of(o, "kind"), &ret->kind) ||
 	    strlen(node) >= sizeof(ret->node))
 		return false;

@@ -45,6 +45,10 @@
  * elastic.tell		{"op": "elastic.tell", "job": 123, "do": {"op": "shrink"}}: by the job's
  *			owner and operators → what its snrun answers, or with "op":
  *			"status" what it said last
+ * elastic.act		{"op": "elastic.act", "do": "node-out", "node": "n003", "why": "…"}, or "do":
+ *			"requeue", "start" or "cancel" with "job": by operators, what the daemon
+ *			does by itself (elastic/act.h); jobs with --parallel only → "id"; what
+ *			comes of it is an event
  * events		{"op": "events", "after": 0, "limit": 100, "kind": "health",
  *			"node": "n003", "follow": false} → {"ok": true, "events":
  *			[{"id": 1, "at": 1732900000.5, "kind": "health", "node": "n003",

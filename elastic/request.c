@@ -176,6 +176,7 @@ static const struct {
 	{ "elastic.state", op_elastic_state, false },
 	{ "elastic.hint", op_elastic_hint, false },
 	{ "elastic.tell", op_elastic_tell, false },
+	{ "elastic.act", op_elastic_act, false },
 	{ "events", op_events, false },
 	{ "status", op_status, true },
 };

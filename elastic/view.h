@@ -23,6 +23,7 @@ struct sn_view_node {
 	/* What of it matters, in words. */
 	bool down; /* gone: nothing runs there */
 	bool silent; /* slurmd does not respond at present */
+	bool drained; /* state=drain */
 	bool failing; /* state=fail: an administrator expects it to fail */
 	bool closed; /* it takes no new work, for whatever reason */
 	uint16_t port; /* slurmd's; 0: not known */
@@ -60,6 +61,7 @@ struct sn_view_job {
 	uint32_t id, uid;
 	uint32_t state; /* JOB_* */
 	bool running; /* holds nodes */
+	bool pending, completing; /* both: requeued, and not all of it has ended */
 	uint32_t n_nodes;
 	uint32_t *node; /* of sn_view_nodes, Slurm's order */
 	uint64_t *cards; /* bits, of each */
@@ -95,6 +97,8 @@ void sn_view_ours_free(struct sn_view_ours *ours); /* the same */
 struct sn_view_since {
 	time_t nodes, jobs;
 	uint32_t n_nodes;
+	uint32_t requeue_wait; /* s that slurmctld has a requeued job wait; 0: not known yet */
+	int64_t requeue_wait_at; /* ms, when it was asked for */
 };
 
 /*
@@ -109,6 +113,9 @@ int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
 int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 		      const struct sn_view_jobs *old, struct sn_view_jobs **ret,
 		      struct sn_err *err);
+
+/* How long slurmctld has a requeued job wait; now and then it is asked for. */
+void sn_view_load_requeue_wait(struct sn_view_since *since, int64_t now_ms);
 
 /* To make tables: of n, to be filled in by the caller, then sealed. -ENOMEM. */
 struct sn_view_nodes *sn_view_nodes_new(uint32_t n);

@@ -12,6 +12,7 @@
 #include <slurm/slurm_errno.h>
 
 #include "elastic/view.h"
+#include "launcher/slurmapi.h"
 #include "snctl/gresidx.h"
 #include "topology/jobcomment.h"
 
@@ -38,6 +39,7 @@ static void take_state(const node_info_t *info, struct sn_view_node *node)
 	node->state = info->node_state;
 	node->down = base == NODE_STATE_DOWN;
 	node->silent = info->node_state & NODE_STATE_NO_RESPOND;
+	node->drained = info->node_state & NODE_STATE_DRAIN;
 	node->failing = info->node_state & NODE_STATE_FAIL;
 	node->closed = node->silent || info->node_state &
 		(NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_RES | NODE_STATE_MAINT |
@@ -228,6 +230,8 @@ int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 		job->uid = info->user_id;
 		job->state = info->job_state;
 		job->running = base == JOB_RUNNING || base == JOB_SUSPENDED;
+		job->pending = base == JOB_PENDING;
+		job->completing = info->job_state & JOB_COMPLETING;
 		if (job->running)
 			rc = take_nodes(info, card_gres, was, job);
 		if (!rc)
@@ -245,4 +249,29 @@ int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 	}
 	slurm_free_job_info_msg(msg);
 	return rc;
+}
+
+/* ---- how long a requeued job waits ---------------------------------------------------------- */
+
+#define CRED_EXPIRE 120 /* s, Slurm's default */
+#define ASK_AGAIN_MS (300 * 1000)
+
+/* Slurm has a requeued job wait until its old credentials have expired, and a second. */
+void sn_view_load_requeue_wait(struct sn_view_since *since, int64_t now_ms)
+{
+	static const char key[] = "cred_expire=";
+	slurm_conf_t *conf = NULL;
+	const char *at;
+	long expire = 0;
+
+	if (since->requeue_wait && now_ms - since->requeue_wait_at < ASK_AGAIN_MS)
+		return;
+	if (slurm_load_ctl_conf(0, &conf))
+		return; /* at the next poll */
+	at = conf->authinfo ? strstr(conf->authinfo, key) : NULL;
+	if (at)
+		expire = strtol(at + strlen(key), NULL, 10);
+	since->requeue_wait = (expire > 0 && expire < 86400 ? (uint32_t)expire : CRED_EXPIRE) + 1;
+	since->requeue_wait_at = now_ms;
+	sn_api_free_conf(conf);
 }

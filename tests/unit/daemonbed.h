@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "elastic/act.h"
 #include "elastic/attach.h"
 #include "elastic/daemon.h"
 #include "elastic/healthfile.h"
@@ -104,6 +105,16 @@ uint64_t keep_state(struct sn_daemon *d)
 void followers_tell(struct sn_daemon *d)
 {
 	(void)d;
+}
+
+void act_follow(struct sn_daemon *d, int64_t began, bool changed)
+{
+	(void)d, (void)began, (void)changed;
+}
+
+void sn_view_load_requeue_wait(struct sn_view_since *since, int64_t now_ms)
+{
+	(void)since, (void)now_ms;
 }
 
 void attach_jobs(struct sn_daemon *d)

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * holes.h - what Slurm leaves undone for jobs with --parallel, found in the views.
+ * Pure.
+ *
+ *	The batch host of a running job is lost (--no-kill): no script is there any
+ *	more, and the job would stay till its time limit. REQUEUE.
+ *	A member whose base has ended or was requeued; one that pends at once, one that
+ *	runs when the base has let go of its own nodes. CANCEL.
+ *	A requeued job that has let go of its nodes, waits two minutes for nothing, or
+ *	must have a node (-w) that is gone. START. Not one that is held, and not one
+ *	that waits because its user has said so (--begin).
+ *
+ * A node that is set down and comes back is none of these: see SN_ACT_NODE_OUT.
+ */
+#ifndef SN_ELASTIC_HOLES_H
+#define SN_ELASTIC_HOLES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "elastic/act.h"
+#include "elastic/view.h"
+#include "topology/err.h"
+
+/* Is it a job with --parallel, as its admin_comment, which users cannot set, says? */
+bool sn_holes_is_parallel(const char *options);
+/* Does a pending job wait as it was requeued, and not because somebody wants it to?
+ * requeue_wait: what slurmctld gives it, in seconds. */
+bool sn_holes_is_requeue_wait(time_t submit, time_t begin, time_t now, uint32_t requeue_wait);
+/* The first node of the hostlist that is gone, for sentences; false: all are there. */
+bool sn_holes_gone(const struct sn_view_nodes *nodes, const char *required, char *ret,
+		   size_t size);
+
+/* All that there are: *ret (free), *ret_n. -ENOMEM. */
+int sn_holes_find(const struct sn_view_nodes *nodes, const struct sn_view_jobs *jobs,
+		  time_t now, uint32_t requeue_wait, struct sn_act **ret,
+		  uint32_t *ret_n, struct sn_err *err);
+
+#endif
