@@ -86,6 +86,9 @@
 #define SN_GRES_GLOBAL_INDEX GRES_CONF_GLOBAL_INDEX
 #endif
 
+/* The tasks that a node can have are bounded by those of the job. */
+#define SN_BOUNDS_TASKS_PER_NODE SN_SLURM_AT_LEAST(25, 11)
+
 /* In Slurm's lists of cards that are reserved a bit is a card; before, a line of
  * gres.conf. */
 #define SN_GRES_EXC_BY_CARD SN_SLURM_AT_LEAST(25, 5)

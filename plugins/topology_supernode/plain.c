@@ -24,6 +24,7 @@
 #include "plugins/topology_supernode/keep.h"
 #include "plugins/topology_supernode/model.h"
 #include "plugins/topology_supernode/need.h"
+#include "plugins/topology_supernode/offer.h"
 #include "plugins/topology_supernode/plain.h"
 #include "plugins/topology_supernode/replacing.h"
 #include "plugins/topology_supernode/undo.h"
@@ -302,22 +303,28 @@ static int choose_small(topology_eval_t *topo_eval, struct need *need)
 
 /* ---- which jobs ------------------------------------------------------------------ */
 
-/* Who asks for one of Slurm's own ways to choose nodes gets it. */
+/*
+ * Who asks for one of Slurm's own ways to choose nodes gets it. --contiguous is none:
+ * neighbours in the node table are no neighbours in the topology, so under every
+ * topology but the flat one it has no effect, as its manual says.
+ */
 static bool is_for_slurm(const topology_eval_t *topo_eval)
 {
 	const job_record_t *job_ptr = topo_eval->job_ptr;
 	const job_details_t *details = job_ptr->details;
 
-	return details->contiguous || job_ptr->bit_flags & SPREAD_JOB ||
-		details->arbitrary_tpn || topo_eval->cr_type & SN_SELECT_LLN ||
+	return job_ptr->bit_flags & SPREAD_JOB || details->arbitrary_tpn ||
+		topo_eval->cr_type & SN_SELECT_LLN ||
 		(job_ptr->part_ptr && job_ptr->part_ptr->flags & PART_FLAG_LLN);
 }
 
 /* Slurm's own choice, from what is not kept. */
 static int leave_to_slurm(topology_eval_t *topo_eval, struct need *need)
 {
+	job_details_t *details = topo_eval->job_ptr->details;
+	uint16_t contiguous = details->contiguous;
 	uint32_t t;
-	int i;
+	int i, rc;
 
 	keep_idle(need);
 	for (t = 0; t < model_topo()->n_nodes; t++) {
@@ -325,16 +332,17 @@ static int leave_to_slurm(topology_eval_t *topo_eval, struct need *need)
 		if (i >= 0 && need->node[t].flags & SN_NODE_ABSENT)
 			bit_clear(topo_eval->node_map, i);
 	}
-	return common_topo_choose_nodes(topo_eval);
+	details->contiguous = 0;
+	rc = common_topo_choose_nodes(topo_eval);
+	details->contiguous = contiguous;
+	return rc;
 }
 
-int plain_eval(topology_eval_t *topo_eval)
+static int eval(topology_eval_t *topo_eval)
 {
 	struct need need = { 0 };
 	int rc = SLURM_ERROR;
 
-	if (!model_topo())
-		return common_topo_choose_nodes(topo_eval);
 	if (need_init(&need, topo_eval)) {
 		need_done(&need);
 		return SLURM_ERROR;
@@ -360,5 +368,35 @@ int plain_eval(topology_eval_t *topo_eval)
 	if (rc && !need.allow && (!need.segment || mode_now == SELECT_MODE_TEST_ONLY))
 		rc = leave_to_slurm(topo_eval, &need);
 	need_done(&need);
+	return rc;
+}
+
+/*
+ * Each node is given CPUs for the tasks that it is to have, also if the job has
+ * fewer. Slurms from 25.11 on bound the tasks of a node by the job's, and then round
+ * down to --ntasks-per-node: so -n1 --ntasks-per-node=2 comes to none, or to too few
+ * CPUs, and waits for ever; with cards too, which had no plugin before this suite and
+ * were not asked. The number to count with is that of a node.
+ */
+int plain_eval(topology_eval_t *topo_eval)
+{
+	job_details_t *details = topo_eval->job_ptr->details;
+	uint32_t tasks = details->num_tasks, cpus = details->min_cpus, least;
+	int rc;
+
+	if (!model_topo())
+		return common_topo_choose_nodes(topo_eval);
+	if (SN_BOUNDS_TASKS_PER_NODE && tasks &&
+	    tasks < details->ntasks_per_node) {
+		details->num_tasks = details->ntasks_per_node;
+		least = details->num_tasks *
+			(details->overcommit ? 1 :
+			 offer_cpus_per_task(topo_eval->job_ptr));
+		if (cpus < least)
+			details->min_cpus = least;
+	}
+	rc = eval(topo_eval);
+	details->num_tasks = tasks;
+	details->min_cpus = cpus;
 	return rc;
 }

@@ -6,6 +6,7 @@
 . "$(dirname "$0")/where.sh"
 # Nodes of 64 CPUs and 8 cards.
 CL_NODES=16 CL_PER=4 CL_PODS=2 CL_UNIT=0
+CL_EXTRA="PartitionName=odd Nodes=n001,n003,n005,n007,n009,n011,n013,n015 DefMemPerCPU=10"
 start_cluster
 
 cpus_of() # JOB: "n001:64 n005:36"
@@ -29,6 +30,7 @@ is "tasks: more than a supernode" "$(try -n300)" "sn1:4 sn2:1"
 is "tasks of several CPUs" "$(try -n9 -c32)" "sn1:4 sn2:1"
 is "one task" "$(try -n1)" "sn1:1"
 is "so many tasks on each node" "$(try -n8 --ntasks-per-node=2)" "sn1:4"
+is "fewer tasks than are to be on each node" "$(try -n1 --ntasks-per-node=2)" "sn1:1"
 is "whole nodes" "$(try -N3 --exclusive)" "sn1:3"
 is "overcommitted" "$(try -N2 -n500 -O)" "sn1:2"
 is "memory" "$(try -N4 --mem=3000)" "sn1:4"
@@ -47,12 +49,17 @@ is "-C, counted" "$(try -N4 -C 'fast*2')" "sn2:4"
 for node in $(nodes_in sn1); do scontrol update "NodeName=$node" Weight=10; done
 is "the lower weight" "$(try -N4)" "sn2:4"
 for node in $(nodes_in sn1); do scontrol update "NodeName=$node" Weight=1; done
-is "--contiguous is Slurm's" "$(try -N4 --contiguous)" "sn1:1 sn2:1 sn3:1 sn4:1"
+# As under topology/block: it is for the node table without a topology.
+is "--contiguous changes nothing" "$(try -N4 --contiguous)" "sn1:4"
+is "nor where no two nodes are neighbours in the table" "$(try -p odd -N3 --contiguous)" "sn1:3"
+is "nor for more than a supernode" "$(try -p odd -n300 --contiguous)" "sn1:4 sn3:1"
+is "nor with --spread-job" "$(try -p odd -n3 --spread-job --contiguous | tr ' ' '\n' | awk -F: '{ n += $2 } END { print n }')" 3
 is "--spread-job is Slurm's" "$(try -n4 --spread-job | tr ' ' '\n' | awk -F: '{ n += $2 } END { print n }')" 4
 printf '%s\n' n003 n007 n004 >"$WORK/hosts"
 is "SLURM_HOSTFILE is the user's" "$(SLURM_HOSTFILE=$WORK/hosts try -m arbitrary -n3)" "sn3:2 sn4:1"
 
 # Cards.
+is "the same with cards" "$(try -n1 --gres=npu:6 --ntasks-per-node=2)" "sn1:1"
 a=$(SN_STEP=no submit -N1 -w "$(nodes_in sn2 | head -n 1)" --gres=npu:4 "$TESTS/held.sh")
 ok "4 cards of a node of sn2 are busy" await "$a" RUNNING
 is "4 cards: what is broken into already" "$(try -N1 --gres=npu:4)" "sn2:1"
