@@ -128,6 +128,14 @@ int sn_ckptfile_ask(const char *dir, const struct sn_ckptask *ask,
 	return rc;
 }
 
+void sn_ckptfile_forget(const char *dir)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/" SN_CKPT_REQUEST, dir);
+	unlink(path);
+}
+
 /* ---- progress --------------------------------------------------------------------- */
 
 static void look_at_progress(const char *dir, struct stat *ret)

@@ -40,6 +40,8 @@ struct sn_ckptask {
 };
 int sn_ckptfile_ask(const char *dir, const struct sn_ckptask *ask,
 		    struct sn_err *err);
+/* What an earlier snrun has asked is nothing to the ranks of this one. */
+void sn_ckptfile_forget(const char *dir);
 
 /* What is known of a job's checkpoints; begin with _init. */
 struct sn_ckptwatch {

@@ -135,6 +135,14 @@ void snrun_members_refresh(struct snrun *run)
 		if (view.phase == SN_JOB_RUNS && sn_job_reload(&member->job, &err))
 			view.phase = SN_JOB_ENDED;
 		sn_names_done(&view.names);
+		/* Its ranks have ended; whoever preempts it waits for the cards. */
+		if (view.preempted) {
+			snrun_say("member job %u is preempted: the job goes on without it",
+				  member->id);
+			cancel(member->id);
+			forget(run, i);
+			continue;
+		}
 		if (view.phase == SN_JOB_ENDED) {
 			if (view.cancelled)
 				take_back(run, member);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,8 +158,11 @@ static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
 	return rc;
 }
 
-/* What a member's ranks end with when it is cancelled or preempted is no failure of
- * theirs. */
+/*
+ * What a member's ranks end with when it is cancelled or preempted is no failure of
+ * theirs. Nor is it the job's good end where all ranks have ended well: told by
+ * Slurm, Megatron saves and exits with 0.
+ */
 static void look_at_members(const struct snrun *run, struct sn_outcome *out)
 {
 	for (uint32_t p = 0; p < run->n_parts; p++) {
@@ -168,8 +172,12 @@ static void look_at_members(const struct snrun *run, struct sn_outcome *out)
 		if (job == run->job.id || sn_job_look(job, &view, NULL))
 			continue;
 		sn_names_done(&view.names);
-		if (view.phase != SN_JOB_ENDED)
+		if (view.phase != SN_JOB_ENDED && !view.preempted)
 			continue;
+		if (!out->exit_code) {
+			out->resize = true;
+			continue;
+		}
 		out->node_lost = true;
 		if (out->job == job)
 			out->rank_failed = false;
@@ -182,7 +190,7 @@ static void look_at_nodes(const struct snrun *run, struct sn_outcome *out)
 {
 	struct sn_names live = { NULL, 0, 0 };
 
-	if (out->exit_code && !out->stopped)
+	if (!out->stopped)
 		look_at_members(run, out);
 	if (run->n_parts > 1 || !out->exit_code || out->rank_failed || out->node_lost ||
 	    out->stopped || sn_job_nodes(run->job.id, &live, NULL))
@@ -308,6 +316,10 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 	snrun_learn(run);
 	if (past->restarts.max)
 		look_at_nodes(run, &out);
+	if (past->restarts.max && snrun_wait_preempted(run)) {
+		*ret_code = 128 + SIGTERM;
+		return 1;
+	}
 	verdict = judge(run, past, &out);
 	*ret_code = verdict == SN_VERDICT_DONE ? 0 : sn_outcome_exit(&out);
 	if (verdict != SN_VERDICT_RESTART)

@@ -304,6 +304,7 @@ int snrun_prepare(struct snrun *run, struct sn_err *err)
 		return rc;
 	if (run->lock < 0)
 		snrun_say("%s", err->text);
+	sn_ckptfile_forget(run->dir);
 	rc = sn_control_open(run->dir, err);
 	if (rc)
 		return rc;

@@ -5,7 +5,7 @@
  * snrun.c: the command line. setup.c: the job, its plan, its directory.
  * relaunch.c: one generation after the other; repair.c: lost nodes. resize.c: another size. members.c,
  * submit.c, hold.c: jobs that hold more nodes. steer.c: what snctl asks. step.c, steppart.c: one srun and what happens
- * while it runs; stepgone.c: until it is gone. watch.c: which nodes the job still
+ * while it runs; stepstop.c: its end; stepgone.c: until it is gone. watch.c: which nodes the job still
  * has. learn.c: timeouts from records. account.c: the job's time and card-seconds. distribute.c: the files on every node.
  */
 #ifndef SN_LAUNCHER_SNRUN_H
@@ -112,6 +112,9 @@ const struct sn_job *snrun_job_of(const struct snrun *run, uint32_t id);
 bool snrun_steer(struct snrun *run);
 /* While it is paused, wait; true: a signal has stopped it. */
 bool snrun_wait_paused(struct snrun *run);
+/* The base is in its GraceTime: wait for what Slurm does with it, which is a requeue
+ * unless the script ends before. False: it is not. */
+bool snrun_wait_preempted(struct snrun *run);
 /* Write the request for a checkpoint before the ranks are told to end. */
 void snrun_ask_checkpoint(struct snrun *run, const char *why);
 

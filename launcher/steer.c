@@ -265,16 +265,55 @@ bool snrun_steer(struct snrun *run)
 	return end;
 }
 
+static void stop_signals(sigset_t *set)
+{
+	sigemptyset(set);
+	for (const int *sig = (const int[]){ SIGTERM, SIGINT, SIGHUP, SIGQUIT, 0 };
+	     *sig; sig++)
+		sigaddset(set, *sig);
+}
+
+#define PREEMPTED_MS 3600000 /* the longest GraceTime that is believed */
+
+bool snrun_wait_preempted(struct snrun *run)
+{
+	const struct timespec pause = { 0, SN_STEER_MS * 1000000 };
+	int64_t end = snrun_now_ms() + PREEMPTED_MS;
+	bool said = false;
+	sigset_t stop;
+
+	stop_signals(&stop);
+	while (!run->stopped && snrun_now_ms() < end) {
+		struct sn_jobview view;
+		int sig;
+
+		if (sn_job_look(run->job.id, &view, NULL)) {
+			if (!said)
+				return false;
+		} else {
+			sn_names_done(&view.names);
+			if (!view.preempted)
+				return said;
+			if (!said)
+				snrun_say("the job is preempted; the ranks have ended, and Slurm has the word");
+			said = true;
+		}
+		sig = sigtimedwait(&stop, NULL, &pause);
+		if (sig > 0) {
+			run->stopped = true;
+			run->stop_signal = sig;
+		}
+	}
+	return said;
+}
+
 /* Until it is told to go on; true: a signal ended it. */
 bool snrun_wait_paused(struct snrun *run)
 {
 	const struct timespec pause = { 0, SN_STEER_MS * 1000000 };
 	sigset_t stop;
 
-	sigemptyset(&stop);
-	for (const int *sig = (const int[]){ SIGTERM, SIGINT, SIGHUP, SIGQUIT, 0 };
-	     *sig; sig++)
-		sigaddset(&stop, *sig);
+	stop_signals(&stop);
 	run->idle = true;
 	if (run->paused)
 		snrun_say("paused; snctl elastic resume %u goes on", run->job.id);

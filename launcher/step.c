@@ -18,7 +18,6 @@
 #include "launcher/step.h"
 
 #define RETRY_MS 100 /* until a step exists that a signal can go to */
-#define KILLED_MS 10000 /* for srun, after SIGKILL to its step */
 
 int64_t snrun_now_ms(void)
 {
@@ -29,96 +28,6 @@ int64_t snrun_now_ms(void)
 }
 
 /* ---- signals to the parts ---- */
-
-static void send_later(struct step_part *part, int sig)
-{
-	if (part->n_pending < SN_STEP_SIGNALS)
-		part->pending[part->n_pending++] = sig;
-}
-
-static void send_pending(struct step *s)
-{
-	for (uint32_t p = 0; p < s->n_parts; p++) {
-		struct step_part *part = &s->part[p];
-		size_t n = part->n_pending, kept = 0;
-
-		for (size_t i = 0; i < n; i++)
-			if (part->ended || !step_part_send(part, part->pending[i]))
-				part->pending[kept++] = part->pending[i];
-		part->n_pending = part->ended ? 0 : kept;
-	}
-}
-
-static bool any_pending(const struct step *s)
-{
-	for (uint32_t p = 0; p < s->n_parts; p++)
-		if (s->part[p].n_pending)
-			return true;
-	return false;
-}
-
-static bool all_ended(const struct step *s)
-{
-	for (uint32_t p = 0; p < s->n_parts; p++)
-		if (!s->part[p].ended)
-			return false;
-	return true;
-}
-
-static void kill_step(struct step *s)
-{
-	if (all_ended(s) || s->killed)
-		return;
-	s->killed = true;
-	s->deadline = snrun_now_ms() + KILLED_MS;
-	/* Without a step srun ends by itself; with one that cannot be reached it
-	 * kills what it can. */
-	for (uint32_t p = 0; p < s->n_parts; p++)
-		if (!s->part[p].ended && !step_part_send(&s->part[p], SIGKILL))
-			kill(s->part[p].pid, SIGTERM);
-}
-
-void step_end(struct step *s)
-{
-	int64_t soon = snrun_now_ms() +
-		(int64_t)s->run->job.policy.restart_wait * 1000;
-
-	/* What others fail by now cannot be waited for. */
-	if (s->ending && s->out->node_lost && !s->killed && s->deadline > soon)
-		s->deadline = soon;
-	if (s->ending || all_ended(s))
-		return;
-	s->ending = true;
-	s->out->cut = true;
-	s->deadline = snrun_now_ms() +
-		(int64_t)s->run->job.policy.restart_wait * 1000;
-	for (uint32_t p = 0; p < s->n_parts; p++)
-		if (!s->part[p].ended && !step_part_send(&s->part[p], SIGTERM)) {
-			kill_step(s);
-			return;
-		}
-}
-
-/* On purpose, and with time: the ranks save what they have, however long that
- * takes within the limits, and none is killed that was not told before. */
-static void end_on_purpose(struct step *s)
-{
-	const struct sn_policy *policy = &s->run->job.policy;
-	int64_t now = snrun_now_ms();
-
-	if (s->ending || s->out->stopped || all_ended(s))
-		return;
-	snrun_ask_checkpoint(s->run, s->run->paused ? "pause" : "resize");
-	snrun_account_ask(s->run);
-	s->out->resize = true;
-	s->ending = true;
-	s->out->cut = true;
-	s->soft_at = now + (int64_t)policy->checkpoint_soft * 1000;
-	s->deadline = now + (int64_t)policy->checkpoint_hard * 1000;
-	for (uint32_t p = 0; p < s->n_parts; p++)
-		if (!s->part[p].ended && !step_part_send(&s->part[p], SIGTERM))
-			send_later(&s->part[p], SIGTERM);
-}
 
 static bool stops(int sig)
 {
@@ -161,21 +70,24 @@ static void take_signal(struct step *s, const struct signalfd_siginfo *info)
 	if (info->ssi_code == SI_KERNEL)
 		return;
 	if (stops(sig) && again) {
-		kill_step(s);
+		step_kill(s);
 		return;
 	}
-	if (sig == SIGTERM && !s->deadline)
-		s->deadline = snrun_now_ms() +
-			(int64_t)s->run->job.policy.stop_wait * 1000;
+	if (sig == SIGTERM && !s->deadline) {
+		s->grace = (int64_t)s->run->job.policy.stop_wait * 1000;
+		s->deadline = snrun_now_ms() + s->grace;
+		step_ask_before_stop(s);
+	}
+	s->warned |= stops(sig);
 	for (uint32_t p = 0; p < s->n_parts; p++) {
 		struct step_part *part = &s->part[p];
 
 		if (part->ended || step_part_send(part, sig))
 			continue;
-		if (stops(sig))
+		if (stops(sig) && part->no_step)
 			kill(part->pid, SIGTERM); /* it still waits for its step */
 		else
-			send_later(part, sig);
+			step_send_later(part, sig);
 	}
 }
 
@@ -239,6 +151,7 @@ static void look_at_spares(struct step *s, const struct sn_jobview *base)
 static void read_changes(struct step *s)
 {
 	struct sn_jobview view;
+	bool preempted = false;
 	int64_t at;
 	uint64_t count;
 
@@ -250,8 +163,13 @@ static void read_changes(struct step *s)
 		look_at_part(s, &s->part[p], &view);
 		if (s->part[p].of->job == s->run->job.id)
 			look_at_spares(s, &view);
+		preempted |= view.preempted;
 		sn_names_done(&view.names);
 	}
+	/* Slurm has told the ranks of that job only, and kills them after its
+	 * GraceTime. */
+	if (s->watched && preempted)
+		step_end_on_purpose(s, "preempted");
 	if (s->watched && s->out->node_lost && !s->out->stopped)
 		step_end(s);
 	snrun_account_cards(s->run, s->lost);
@@ -270,25 +188,25 @@ static void pass_deadline(struct step *s)
 	snrun_members_let_go(s->run);
 	if (now >= s->steer_at) {
 		s->steer_at = now + SN_STEER_MS;
+		step_look_at_checkpoint(s, now);
 		snrun_account_look(s->run, false);
 		if (snrun_steer(s->run))
-			end_on_purpose(s);
+			step_end_on_purpose(s, s->run->paused ? "pause" : "resize");
 	}
 	if (s->resize_at && now >= s->resize_at) {
 		s->resize_at = 0;
-		end_on_purpose(s);
+		step_end_on_purpose(s, "resize");
 	}
 	if (s->soft_at && now >= s->soft_at && !s->killed) {
 		s->soft_at = 0;
-		snrun_say("the ranks were asked to save and end %u s ago and have not yet; they are killed after %u s",
-			  s->run->job.policy.checkpoint_soft,
-			  s->run->job.policy.checkpoint_hard);
+		snrun_say("the ranks were asked to save and end and have not yet; they are killed %lld s from now",
+			  (long long)(s->deadline > now ? (s->deadline - now) / 1000 : 0));
 	}
-	if (!s->deadline || now < s->deadline)
+	if (!s->deadline || now < s->deadline || step_wait_longer(s, now))
 		return;
 	s->deadline = 0;
 	if (!s->killed) {
-		kill_step(s);
+		step_kill(s);
 		return;
 	}
 	/* Its shepherd process sees to the step. */
@@ -325,7 +243,7 @@ static int soonest(int wait, int64_t at)
 static void wait_for(struct step *s, struct pollfd *fd)
 {
 	struct signalfd_siginfo info;
-	int wait = any_pending(s) ? RETRY_MS : -1;
+	int wait = step_any_pending(s) ? RETRY_MS : -1;
 	nfds_t n = 2;
 
 	wait = soonest(wait, s->deadline);
@@ -352,7 +270,7 @@ static void wait_for(struct step *s, struct pollfd *fd)
 		read_changes(s);
 	if (fd[0].revents && read(s->signals, &info, sizeof(info)) == sizeof(info))
 		take_signal(s, &info);
-	send_pending(s);
+	step_send_pending(s);
 	pass_deadline(s);
 }
 
@@ -386,13 +304,8 @@ static int launch(struct step *s, struct sn_err *err)
 			break;
 		s->n_parts++;
 	}
-	if (!rc)
-		return 0;
-	kill_step(s);
-	for (uint32_t p = 0; p < s->n_parts; p++) {
-		kill(s->part[p].pid, SIGTERM);
-		waitpid(s->part[p].pid, NULL, 0);
-	}
+	if (rc)
+		step_end(s);
 	return rc;
 }
 
@@ -420,6 +333,7 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 		.changes = -1,
 	};
 	struct pollfd *fd = calloc((size_t)run->n_parts * 2 + 2, sizeof(*fd));
+	bool ready = false;
 	int rc = 0;
 
 	memset(ret, 0, sizeof(*ret));
@@ -430,9 +344,11 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 		rc = sn_err_set(err, -ENOMEM, "no memory");
 	if (!rc && watched)
 		rc = snrun_watch_start(run, &s.changes, err);
-	if (!rc)
+	if (!rc) {
+		ready = true;
 		rc = launch(&s, err);
-	while (!rc && !all_ended(&s)) {
+	}
+	while (ready && !step_all_ended(&s)) {
 		wait_for(&s, fd);
 		note_failure(&s);
 		/* The signal may have been one of several that were one. */

@@ -30,6 +30,7 @@ struct step_part {
 	size_t len;
 	int pending[SN_STEP_SIGNALS]; /* signals that it could not take yet */
 	size_t n_pending;
+	bool no_step; /* as of the last signal: there are no ranks that it could reach */
 };
 
 struct step {
@@ -41,8 +42,11 @@ struct step {
 	uint32_t n_parts;
 	int signals, changes; /* descriptors, -1: none */
 	bool told; /* of a failure to the account */
-	bool ending, killed; /* SIGTERM, SIGKILL went to the parts */
+	bool ending; /* the ranks are to end */
+	bool warned, killed; /* SIGTERM, SIGKILL went to them */
+	bool wait_marker; /* they save and go on, and are told to end then */
 	int64_t deadline; /* ms, of what was sent; 0: none */
+	int64_t grace; /* ms that they have from when they are told */
 	int64_t soft_at; /* ms, when to say that they take long; 0: not */
 	int64_t steer_at; /* ms, the next look at what snctl asks */
 	int64_t resize_at; /* ms, when it is ended for another size; 0: not */
@@ -58,8 +62,27 @@ void step_part_read_tasks(struct step_part *part);
 /* All that is still in the pipes; srun's shepherd may hold them open. */
 void step_part_drain(struct step_part *part);
 
-/* step.c: the ranks may save what they have, and then go. */
+/* stepstop.c. To each part that has not ended, at once or when it can be taken. */
+void step_send_all(struct step *s, int sig);
+void step_send_later(struct step_part *part, int sig);
+void step_send_pending(struct step *s);
+bool step_any_pending(const struct step *s);
+bool step_all_ended(const struct step *s);
+/* Others have failed: the ranks are to go. */
 void step_end(struct step *s);
+/* The ranks may save what they have, and then go. */
+void step_end_on_purpose(struct step *s, const char *why);
+/* SIGTERM, or SIGKILL, to all. */
+void step_tell(struct step *s);
+void step_kill(struct step *s);
+/* The user, or Slurm, ends it: who has another way to be asked than SIGTERM is. */
+void step_ask_before_stop(struct step *s);
+/* Now and then: those that save and go on are told to end once they have saved. */
+void step_look_at_checkpoint(struct step *s, int64_t now);
+/* At the deadline: true if they are not to be killed yet. */
+bool step_wait_longer(struct step *s, int64_t now);
+
+/* step.c */
 void step_lose_node(struct step *s, const char *name);
 
 #endif

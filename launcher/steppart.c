@@ -29,6 +29,7 @@ bool step_part_send(struct step_part *part, int sig)
 	int rc = sn_job_find_step(part->of->job, (uint32_t)part->pid,
 				  part->step->run->host, &step);
 
+	part->no_step = rc == -ENOENT;
 	if (rc == -ENOENT)
 		return false;
 	if (!rc)

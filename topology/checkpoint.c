@@ -278,10 +278,10 @@ void sn_ckpt_limits(const struct sn_ckpt *ckpt, uint32_t conf_soft,
 	*ret_hard = ckpt->hard_given || ckpt->hard > conf_hard ? ckpt->hard : conf_hard;
 	if (*ret_hard < *ret_soft) {
 		/* What the user has said stands. */
-		if (ckpt->hard_given)
-			*ret_soft = *ret_hard;
-		else
+		if (ckpt->soft_given && !ckpt->hard_given)
 			*ret_hard = *ret_soft;
+		else
+			*ret_soft = *ret_hard;
 	}
 }
 

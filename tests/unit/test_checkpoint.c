@@ -160,6 +160,7 @@ static void limits_are_the_larger_or_the_users(void **state)
 		{ "mindio:/c,hard=60", 120, 600, 60, 60 },
 		{ "plain,soft=700", 120, 600, 700, 700 },
 		{ "plain,soft=1,hard=2", 120, 600, 1, 2 },
+		{ "plain", 120, 3, 3, 3 }, /* a site's word, too */
 	};
 
 	(void)state;
