@@ -72,6 +72,7 @@ void act_finish(struct sn_daemon *d, struct act_entry *e, enum sn_act_end end, c
 	snprintf(e->text, sizeof(e->text), "%s", text);
 	e->state = ACT_ENDED;
 	act_recent_add(d->acts, &e->act, end);
+	d->metrics.actions[e->act.kind][end]++;
 	say_end(d, e);
 	if (end == SN_ACT_DONE)
 		follow_poll(d);

@@ -12,6 +12,7 @@
 
 #include "elastic/attachstate.h"
 #include "elastic/report.h"
+#include "launcher/accountjson.h"
 #include "topology/topo.h"
 
 #define LIST_MAX (256u << 10)
@@ -222,11 +223,15 @@ int sn_attach_state_parse(struct json_object *o, uint32_t max_nodes,
 			  struct sn_attach_state *ret, struct sn_err *err)
 {
 	struct sn_attach_state s = { 0 };
+	struct json_object *account;
 	int rc = json_object_is_type(o, json_type_object) ? 0 :
 		sn_err_set(err, -EINVAL, "\"state\" is no object");
 
 	if (!rc)
 		rc = read_all(o, max_nodes, &s, err);
+	/* It is for showing only: a job with a bad one is steered all the same. */
+	if (!rc && json_object_object_get_ex(o, "account", &account))
+		s.has_account = !sn_account_read(account, &s.account, NULL);
 	if (rc)
 		sn_attach_state_done(&s);
 	else

@@ -23,6 +23,7 @@
 #include <json-c/json.h>
 
 #include "topology/err.h"
+#include "topology/ettr.h"
 #include "topology/hostlist.h"
 
 enum sn_attach_phase {
@@ -56,6 +57,8 @@ struct sn_attach_state {
 	struct sn_names spare; /* nodes of the job without ranks, that could take some */
 	uint32_t pending, running; /* members */
 	uint32_t standins; /* of them, with --replaces */
+	bool has_account; /* one that can be */
+	struct sn_ettr account; /* of its time (launcher/accountjson.h) */
 };
 
 /* max_nodes: more are not taken in (-E2BIG), as the cluster has no more. *ret is

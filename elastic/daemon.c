@@ -79,6 +79,7 @@ static void reload_take(struct sn_daemon *d, struct reload *l)
 	struct sn_daemon_conf old = d->conf, fresh;
 	struct sn_server_limits limits;
 	struct sn_err err = l->err;
+	bool moved;
 	int rc = l->rc;
 
 	if (!rc) {
@@ -97,7 +98,11 @@ static void reload_take(struct sn_daemon *d, struct reload *l)
 		return;
 	}
 	say_fixed(&old.where, &d->conf.where);
+	moved = old.policy.metrics_port != d->conf.policy.metrics_port ||
+		strcmp(old.policy.metrics_address, d->conf.policy.metrics_address);
 	sn_daemon_conf_done(&old);
+	if (moved)
+		metrics_reload(d);
 	find_limits(d, &limits);
 	sn_server_limit(d->server, &limits);
 	/* A log file that was moved away. */
@@ -247,6 +252,8 @@ static int start(struct sn_daemon *d, struct sn_err *err)
 		rc = act_start(d, err);
 	if (!rc)
 		rc = follow_start(d, err);
+	if (!rc)
+		rc = metrics_start(d, err);
 	return rc ? rc : duty_start(d, err);
 }
 
@@ -258,6 +265,7 @@ static void end(struct sn_daemon *d)
 
 	/* Before the lock goes: a daemon of this host that takes over listens there. */
 	sn_server_close(d->server);
+	metrics_end(d);
 	all = sn_pool_destroy(d->talk, END_MS);
 
 	all &= sn_pool_destroy(d->disk, END_MS);

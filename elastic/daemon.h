@@ -17,7 +17,7 @@
  *	keep.c		its state and the history, on disk
  *	follow.c	nodes and jobs, polled; what somebody else has changed
  *	write.c		marks into the nodes' records
- *	metrics.c	what is counted for others (metrics.h)
+ *	metrics.c	what is counted for others (metrics.h), metricstext.c its text
  *	act*.c		actions on jobs and nodes, journalled (act.h)
  */
 #ifndef SN_ELASTIC_DAEMON_H
@@ -36,13 +36,13 @@
 #include "elastic/log.h"
 #include "elastic/loop.h"
 #include "elastic/marks.h"
+#include "elastic/metrics.h"
 #include "elastic/refusals.h"
 #include "elastic/server.h"
 #include "elastic/view.h"
 #include "elastic/where.h"
 #include "elastic/work.h"
 #include "topology/health.h"
-#include "topology/ladder.h"
 #include "topology/topo.h"
 
 #define SN_DAEMON_OPERATORS_MAX 256
@@ -182,7 +182,7 @@ struct sn_daemon {
 	struct sn_timer *follow_timer;
 
 	/* metrics.c */
-	uint64_t decisions[SN_MEANS_KINDS];
+	struct sn_metrics metrics;
 
 	/* attach.c */
 	struct sn_attachments *attached;

@@ -371,6 +371,8 @@ static void poll_done(struct sn_work *work)
 	d->polling = false;
 	if (d->duty == SN_DUTY_IN_CHARGE && !d->stopping && p->rc != -ECANCELED) {
 		say_slurm(d, p->rc, p->err.text);
+		d->metrics.polls++;
+		d->metrics.poll_failures += p->rc != 0;
 		d->since_load = p->since;
 		if (p->jobs) {
 			sn_view_jobs_free(d->jobs);

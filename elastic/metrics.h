@@ -1,28 +1,70 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * metrics.h - what snelasticd counts for others to scrape.
+ * metrics.h - what snelasticd counts for others to scrape (docs/metrics.md).
  *
  * The loop counts, here; the text is written by metricstext.c and handed out over
- * HTTP by metricsweb.c. All functions are the loop's, and cheap where MetricsPort is
- * 0.
+ * HTTP by metricsweb.c. All functions are the loop's.
+ *
+ * What jobs say of themselves (launcher/account.h) comes from their owners, so it is
+ * bounded by what the cluster has; the sums over all jobs grow by what an account has
+ * grown since the last one of the same job, and a job that this daemon hears of for the
+ * first time adds nothing but what comes after.
  */
 #ifndef SN_ELASTIC_METRICS_H
 #define SN_ELASTIC_METRICS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include <json-c/json.h>
-
+#include "elastic/act.h"
+#include "topology/err.h"
+#include "topology/ettr.h"
 #include "topology/ladder.h"
 
 struct sn_daemon;
+struct sn_web;
+
+#define SN_METRICS_KEPT 8192 /* jobs whose accounts are remembered */
+#define SN_METRICS_JOBS 500 /* that have metrics of their own, the largest */
+
+struct sn_metrics_job {
+	uint32_t job;
+	int64_t heard; /* ms */
+	struct sn_ettr account;
+};
+
+struct sn_metrics {
+	uint64_t decisions[SN_MEANS_KINDS];
+	uint64_t actions[SN_ACT_KINDS][SN_ACT_ENDS];
+	uint64_t polls, poll_failures;
+	uint32_t journal_lines;
+	struct sn_metrics_job *job; /* by id */
+	uint32_t n_jobs, max_jobs;
+	uint64_t odd; /* accounts that were not believed */
+	/* Over all jobs, what is settled. */
+	double held, useful, idle, lost[SN_LOST_KINDS];
+	uint64_t generations, safe_points, fails[SN_ETTR_FAILS];
+	struct sn_recoveries recoveries;
+	struct sn_web *web; /* NULL: off, or it cannot listen */
+	struct sn_timer *retry;
+	uint64_t scrapes;
+};
+
+int metrics_start(struct sn_daemon *d, struct sn_err *err);
+void metrics_end(struct sn_daemon *d);
+void metrics_reload(struct sn_daemon *d); /* MetricsPort and MetricsAddress */
 
 /* A decision was made for a job: once for each plan that is carried out, or would be
  * but for dry-run. */
 void metrics_decision(struct sn_daemon *d, enum sn_means means);
 
-/* The state of a job as its snrun reports it, whenever a new one comes; its field
- * "account" is read and not believed. NULL: its snrun has gone. */
-void metrics_state(struct sn_daemon *d, uint32_t job, struct json_object *state);
+/* The account of a job as it is now; cluster: cards that there are. Pure. */
+void sn_metrics_job(struct sn_metrics *m, uint32_t job, const struct sn_ettr *account,
+		    uint64_t cluster, int64_t now);
+void sn_metrics_forget(struct sn_metrics *m, uint32_t job);
+void sn_metrics_done(struct sn_metrics *m);
+
+/* metricstext.c: the whole text, yours to free; NULL: no memory. */
+char *metrics_text(struct sn_daemon *d, size_t *ret_len);
 
 #endif
