@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
@@ -22,6 +23,8 @@
 #include "topology/text.h"
 
 #define WAIT_S 120 /* for all nodes to have the files */
+#define TERM_MS 1000 /* for an srun to end by itself */
+#define KILL_MS 2000 /* for its step to be gone, where no node hangs */
 #define WRITTEN "snrun-written" /* a node that had no token says so */
 
 /* File systems that nodes have in common by their nature. */
@@ -136,21 +139,71 @@ static int memory_file(const char *data, size_t len, struct sn_err *err)
 	return fd;
 }
 
-static int await(pid_t pid, struct sn_err *err)
+static bool has_ended(pid_t pid, int *ret_status)
+{
+	return waitpid(pid, ret_status, WNOHANG) == pid;
+}
+
+/* One that is told to end takes its step along; else the step is killed. */
+static void end_srun(const struct snrun *run, uint32_t job, pid_t pid)
 {
 	const struct timespec pause = { 0, 10000000 };
 	int status;
 
-	for (int i = 0; i < WAIT_S * 100; i++) {
-		if (waitpid(pid, &status, WNOHANG) == pid)
-			return status ? sn_err_set(err, -EIO,
-						   "the job's files could not be put on every node, see above") : 0;
+	kill(pid, SIGTERM);
+	for (int i = 0; i < TERM_MS / 10; i++) {
+		if (has_ended(pid, &status))
+			break;
 		nanosleep(&pause, NULL);
 	}
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
+	if (!kill(pid, SIGKILL))
+		waitpid(pid, NULL, 0);
+	snrun_kill_step(job, (uint32_t)pid, run->host, KILL_MS);
+}
+
+/* For it, a signal that is to stop the run, or too long; -EINTR: run->stopped. */
+static int await(struct snrun *run, uint32_t job, pid_t pid, struct sn_err *err)
+{
+	const struct timespec pause = { 0, 100000000 };
+	int64_t until = snrun_now_ms() + WAIT_S * 1000;
+	sigset_t set;
+	int status, sig;
+
+	sigemptyset(&set);
+	for (const int *s = (const int[]){ SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGCHLD,
+		     0 }; *s; s++)
+		sigaddset(&set, *s);
+	while (snrun_now_ms() < until) {
+		if (has_ended(pid, &status))
+			return status ? sn_err_set(err, -EIO,
+						   "the job's files could not be put on every node, see above") : 0;
+		sig = sigtimedwait(&set, NULL, &pause);
+		if (sig <= 0 || sig == SIGCHLD)
+			continue;
+		run->stopped = true;
+		run->stop_signal = sig;
+		end_srun(run, job, pid);
+		return sn_err_set(err, -EINTR,
+				  "stopped by signal %d (%s) before all nodes had the job's files",
+				  sig, strsignal(sig));
+	}
+	end_srun(run, job, pid);
 	return sn_err_set(err, -ETIMEDOUT,
 			  "the job's files were not on every node after %d s", WAIT_S);
+}
+
+static void start_srun(const struct snrun *run, const struct sn_words *argv,
+		       const struct sn_words *env, int in, int out)
+{
+	/* A killed snrun must not leave its srun. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() == 1)
+		_exit(1);
+	dup2(in, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	sigprocmask(SIG_SETMASK, &run->signals, NULL);
+	execvpe(argv->word[0], argv->word, env->word);
+	_exit(127);
 }
 
 /* *ret_written: some node had to write them. */
@@ -175,15 +228,11 @@ static int run_step(struct snrun *run, const struct sn_part *part,
 	if (!rc) {
 		fflush(NULL);
 		pid = fork();
-		if (!pid) {
-			dup2(in, STDIN_FILENO);
-			dup2(out, STDOUT_FILENO);
-			sigprocmask(SIG_SETMASK, &run->signals, NULL);
-			execvpe(argv.word[0], argv.word, env.word);
-			_exit(127);
-		}
+		if (!pid)
+			start_srun(run, &argv, &env, in, out);
 		rc = pid < 0 ? sn_err_set(err, -errno, "fork: %s",
-					  strerror(errno)) : await(pid, err);
+					  strerror(errno)) :
+			await(run, part->job, pid, err);
 	}
 	*ret_written |= !rc && pread(out, said, sizeof(said) - 1, 0) > 0;
 	if (in >= 0)

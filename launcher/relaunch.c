@@ -304,6 +304,11 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 	}
 	if (!rc)
 		rc = get_ready(run, past, err);
+	if (run->stopped) {
+		snrun_say("%s", err->text);
+		*ret_code = 128 + run->stop_signal;
+		return 1;
+	}
 	if (rc)
 		return rc;
 	past->started = snrun_now_ms();

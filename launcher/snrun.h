@@ -143,7 +143,8 @@ int snrun_command(const struct snrun *run, const struct sn_part *part,
 		  struct sn_err *err);
 uint32_t snrun_max_restarts(const struct snrun *run);
 
-/* The files on every node, where they do not share the directory; and the other
+/* The files on every node, where they do not share the directory (-EINTR: a signal
+ * has stopped the run); and the other
  * end of it, `snrun --receive DIR TOKEN`, an exit code. */
 int snrun_distribute(struct snrun *run, struct sn_err *err);
 int snrun_receive(const char *dir, const char *token);
@@ -171,6 +172,8 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 /* Kill the step of an srun that has not come to its own end, and wait until it is
  * gone; false: it stays. */
 bool snrun_end_step(uint32_t job, uint32_t srun_pid, const char *host);
+/* The same without a word, and not waiting longer than ms. */
+bool snrun_kill_step(uint32_t job, uint32_t srun_pid, const char *host, int64_t ms);
 /* The same for all of a generation. */
 bool snrun_end_steps(const struct sn_runstate *state);
 /* Are the steps of sruns that have ended out of Slurm's books, or are they in a

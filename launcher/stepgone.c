@@ -43,9 +43,14 @@ static bool wait_gone(uint32_t job, uint32_t srun_pid, const char *host,
 	}
 }
 
+bool snrun_kill_step(uint32_t job, uint32_t srun_pid, const char *host, int64_t ms)
+{
+	return wait_gone(job, srun_pid, host, ms, true);
+}
+
 bool snrun_end_step(uint32_t job, uint32_t srun_pid, const char *host)
 {
-	if (wait_gone(job, srun_pid, host, GONE_MS, true))
+	if (snrun_kill_step(job, srun_pid, host, GONE_MS))
 		return true;
 	snrun_say("an earlier step is still there %d s after SIGKILL; going on beside it",
 		  GONE_MS / 1000);

@@ -55,6 +55,28 @@ if [ "$CL_MODE" = netns ]; then
 	# /dev/shm is each node's own
 	SUPERNODE_JOB_DIR=/dev/shm/sn snrun bash -c 'echo "$SLURMD_NODENAME $(cksum <$SUPERNODE_JOB_DIR/layout.json) $(cat $SUPERNODE_JOB_DIR/generation)"' >local.out 2>&1
 	srun rm -rf /dev/shm/sn
+	# A node that does not come to its end with the files: the ranks of that step
+	# are deaf sleepers, as the real ones were stopped.
+	mkdir -p slow
+	cat >slow/srun <<'SRUN'
+#!/bin/bash
+for ((i = 1; i <= $#; i++)); do
+	[ "${!i}" != --receive ] || exec "$REAL" "${@:1:i-2}" bash -c '$DEAF; : >"$WORK/slow.up.$SLURM_PROCID"; sleep 300 & wait; wait'
+done
+exec "$REAL" "$@"
+SRUN
+	chmod +x slow/srun
+	export REAL=$(command -v srun)
+	slow() { for ((i = 0; i < 300; i++)); do [ "$(ls slow.up.* 2>/dev/null | wc -l)" = 8 ] && return; sleep 0.1; done; }
+	for how in TERM:'trap "" TERM' INT: KILL:; do
+		DEAF=${how#*:} PATH=$WORK/slow:$PATH SUPERNODE_JOB_DIR=/dev/shm/sn snrun true >slow.${how%%:*}.out 2>&1 &
+		slow; began=$SECONDS
+		kill -${how%%:*} $!; wait $!; echo $? >slow.${how%%:*}.rc
+		echo "${how%%:*}: $((SECONDS - began)) s" >>slow.took
+		for ((i = 0; i < 100; i++)); do squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep -v batch >slow.${how%%:*}.left || break; sleep 0.1; done
+		rm -f slow.up.*
+		srun rm -rf /dev/shm/sn
+	done
 fi
 END
 export WORK DIR CL_MODE
@@ -163,6 +185,13 @@ if [ "$CL_MODE" = netns ]; then
 	like "a read-only one" "$(cat ro.out)" '^snrun: .*/full/[a-z_.]+: the file system is read-only'
 	is "a directory that nodes do not share is written on each" \
 		"$(sort -u local.out | wc -l) $(awk '{ print $2, $3, $4 }' local.out | sort -u | wc -l) $(wc -l <local.out)" "8 1 64"
+fi
+
+if [ "$CL_MODE" = netns ]; then
+	is "a signal while nodes are given the files: snrun ends by it" "$(cat slow.TERM.rc slow.INT.rc slow.KILL.rc | tr '\n' ' ')" "143 130 137 "
+	is "and its step with it" "$(cat slow.*.left)" ""
+	like "and says so" "$(cat slow.TERM.out)" '^snrun: stopped by signal 15 \(Terminated\) before all nodes had the job.s files$'
+	diag "$(tr '\n' ' ' <slow.took)"
 fi
 
 like "outside a job" "$(snrun true 2>&1; echo $?)" 'no allocation here'
