@@ -184,7 +184,13 @@ class Driver(HealthOps):
             return
         node = self.rng.choice(sorted(self.model.down))
         self.model.node_changing = node
-        rc, text = run("scontrol", "update", "nodename=" + node, "state=resume")
+        until = time.time() + 60
+        while True:
+            rc, text = run("scontrol", "update", "nodename=" + node, "state=resume")
+            # slurmctld has just started, and the node has not told it that it is there.
+            if "Invalid node state" not in text or time.time() > until:
+                break
+            time.sleep(0.1)
         if rc and "already" not in text:
             self.fail("resume %s: %s" % (node, text))
         # One that was down is up when its slurmd has said so.
