@@ -1,17 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Start times that backfill foretells: by what a supernode has free then, and
-# (SN_BACKFILL=50 for a long run) how many of them come true.
+# Start times that backfill foretells: by what a supernode has free then, and how many
+# of them come true (SN_BACKFILL=50 for a long run, with many jobs of all kinds).
+# A minute is Slurm's shortest time, so what is to come true waits on nodes of its own
+# while the rest is tested.
 . "$(dirname "$0")/lib.sh"
-CL_NODES=12 CL_PER=4 CL_PODS=0 CL_UNIT=0
-N=${SN_BACKFILL:-8}
+CL_NODES=20 CL_PER=4 CL_PODS=0 CL_UNIT=0
+N=${SN_BACKFILL:-0}
 # All of a long run's jobs are looked at when the last one has started.
-CL_EXTRA="MinJobAge=86400"
+CL_EXTRA="MinJobAge=86400
+PartitionName=early Nodes=n[001-012] DefMemPerCPU=10
+PartitionName=late Nodes=n[013-020] DefMemPerCPU=10"
+export SBATCH_PARTITION=early
 CL_TOPOLOGY=$(mktemp)
 cat >"$CL_TOPOLOGY" <<-END
 	SupernodeName=sn1 Nodes=n[001,004,007,010] PoolMemory=1T
 	SupernodeName=sn2 Nodes=n[002,005,008,011] PoolMemory=1T
 	SupernodeName=sn3 Nodes=n[003,006,009,012] PoolMemory=1T
+	SupernodeName=sn[4-5] Nodes=n[013-020] NodesPerSupernode=4
 END
 CL_POLICY=PoolProvider=none # pools far larger than these nodes
 start_cluster
@@ -26,14 +32,14 @@ hold()
 	SN_STEP=no submit -w "$1" -N $((${#n} + 1)) "--gres=npu:$2" --time="$3" "$TESTS/held.sh"
 }
 
-none_waits()
+none_waits() # [PARTITION]
 {
-	[ -z "$(squeue -h -t PENDING)" ]
+	[ -z "$(squeue -h -t PENDING -p "${1:-early}")" ]
 }
 
 no_jobs()
 {
-	[ -z "$(squeue -h)" ]
+	[ -z "$(squeue -h -p early)" ]
 }
 
 time_of() # JOB StartTime|EndTime: seconds, or nothing
@@ -67,6 +73,13 @@ starts_after() # WHAT JOB BLOCKER [SECONDS]
 	fi
 }
 
+# late ARGUMENT…: a job that takes nearly the minute that it says
+late()
+{
+	submit -p late --time=1 "$@" --wrap='exec sleep 56'
+}
+late -w n013,n014,n015,n016 -N4 --gres=npu:8 >/dev/null
+
 # Halves of sn1 and sn2 are free after 10 minutes, but a supernode after 20 (sn3),
 # and the next one after 30 (sn1).
 a=$(hold n001,n004 8 10)
@@ -93,7 +106,9 @@ held=$(for p in $p1 $p2 $p3 $p4 $p5; do
 	scontrol -o show job "$p" | grep -E ' Priority=0 |Reason=(JobHeld|BadConstraints)'
 done)
 is "none is held" "$held" ""
-scancel -u root
+# Half a minute after the others.
+late -w n017,n018,n019,n020 -N4 --gres=npu:8 >/dev/null
+scancel -p early -u root
 ok "an empty cluster" until_true 60 no_jobs
 
 # ---- the pool ------------------------------------------------------------------
@@ -114,7 +129,14 @@ p2=$(SN_STEP=no submit --parallel=ep=8,dp=8 --pool=200G --time=5 "$TESTS/held.sh
 ok "what is left is enough for another" await "$p2" RUNNING
 release "$c"
 ok "the first starts once a pool is free" await "$p1" RUNNING
-scancel -u root
+ok "the other nodes are busy, too" none_waits late
+# They fill the two supernodes, but for the last.
+for what in "--parallel=ep=32,dp=32" "-N2 --segment=2 --gres=npu:8" "--parallel=ep=16,dp=16" "-N1 --gres=npu:8"; do
+	# shellcheck disable=SC2086 # words
+	id=$(late $what) && ids="${ids:-}${ids:+ }$id"
+	WHAT[id]=$what
+done
+scancel -p early -u root
 ok "an empty cluster after pools" until_true 60 no_jobs
 
 # ---- do they come true? ----------------------------------------------------------
@@ -127,26 +149,36 @@ one_of()
 
 	eval "echo \"\${$((i + 1))}\""
 }
-for nodes in n001,n004 n007,n010 n002,n005 n008,n011 n003,n006 n009,n012; do
-	hold "$nodes" 8 "$(one_of 1 2)" >/dev/null
-done
-ok "all nodes are busy again" until_true 60 none_waits
-ids=
-for ((i = 0; i < N; i++)); do
-	what=$(one_of "--parallel=ep=32,dp=32" "--parallel=ep=16,dp=16" "--parallel=tp=4,ep=8,etp=1,dp=4" \
-		"-N2 --segment=2 --gres=npu:8" "-N2 --gres=npu:8" "-N1 --gres=npu:4")
-	# shellcheck disable=SC2086 # words
-	id=$(SN_STEP=no submit $what --time=1 "$TESTS/held.sh") && ids="$ids $id"
-	WHAT[id]=$what
-done
+if [ "$N" -gt 0 ]; then
+	for nodes in n001,n004 n007,n010 n002,n005 n008,n011 n003,n006 n009,n012; do
+		hold "$nodes" 8 "$(one_of 1 2)" >/dev/null
+	done
+	ok "all nodes are busy again" until_true 60 none_waits
+	for ((i = 0; i < N; i++)); do
+		what=$(one_of "--parallel=ep=32,dp=32" "--parallel=ep=16,dp=16" "--parallel=tp=4,ep=8,etp=1,dp=4" \
+			"-N2 --segment=2 --gres=npu:8" "-N2 --gres=npu:8" "-N1 --gres=npu:4")
+		# shellcheck disable=SC2086 # words
+		id=$(SN_STEP=no submit $what --time=1 "$TESTS/held.sh") && ids="$ids $id"
+		WHAT[id]=$what
+	done
+fi
+# The last waits for the second minute, or for a node of the first; that it is told is enough.
 # shellcheck disable=SC2086
-ok "$N jobs know when they start" until_true 120 is_foretold $ids
+ok "those that wait know when they start" until_true 120 is_foretold $ids
+if [ "$N" = 0 ]; then
+	set -- $ids
+	ok "and the fourth, which has no room with them, a minute later" \
+		test "$(time_of "$4" StartTime)" -ge $(($(time_of "$3" StartTime) + 30))
+	scancel "$4"
+	ids="$1 $2 $3"
+fi
+set -- $ids
 for id in $ids; do
 	FORETOLD[id]=$(time_of "$id" StartTime)
 done
 all_started()
 {
-	none_waits
+	none_waits && none_waits late
 }
 until_true $((120 + N * 60)) all_started
 true_ones=0 early=0
@@ -162,8 +194,8 @@ for id in $ids; do
 		diag "job $id (${WHAT[id]}): $late s after its time; on $(scontrol -o show job "$id" | sed -n 's/.* NodeList=\([^ ]*\).*/\1/p')"
 	fi
 done
-diag "$true_ones of $N start times came true, $early jobs were earlier, $((N - true_ones - early)) later"
-ok "most of $N came true" test $((true_ones * 4)) -ge $((N * 3))
+diag "$true_ones of $# start times came true, $early jobs were earlier, $(($# - true_ones - early)) later"
+ok "most of $# came true" test $((true_ones * 4)) -ge $(($# * 3))
 scancel -u root
 until_true 60 no_jobs
 finish
