@@ -29,7 +29,7 @@ diag "seed $seed (SN_SEED=$seed runs the same again)"
 # Jobs of nodes that go down, and what is in flight when slurmctld is killed. And
 # with preemption Slurm may find a job room on a node where another is just ending,
 # on which it then starts none yet.
-LOG_ALLOW='failed to set job resources, nodes|requeue|Job/step already completing|Orphan|orphan|abort|Batch JobId|does not match|DOWN|Invalid node state|not responding|Can.t find parent|_job_complete|Kill'
+LOG_ALLOW='Registered PENDING|comp_job_cnt underflow|failed to set job resources, nodes|requeue|Job/step already completing|Orphan|orphan|abort|Batch JobId|does not match|DOWN|Invalid node state|not responding|Can.t find parent|_job_complete|Kill'
 python3 -B "$TESTS/ops_drive.py" --seed "$seed" --ops "${SN_OPS:-1000}" 6<&- |
 	while IFS= read -r line; do printf '# %s\n' "$line"; done
 is "no operation broke a rule" "${PIPESTATUS[0]}" 0

@@ -245,7 +245,7 @@ class Driver(HealthOps):
             signal = "TERM"
         conf = os.environ["SLURM_CONF"]
         with open(os.path.join(os.environ["CL_DIR"], "run/slurmctld.pid")) as f:
-            pid = int(f.read())
+            pid = int(f.read().split()[0])  # Slurm does not cut off a longer one
         os.kill(pid, 9 if signal == "KILL" else 15)
         until = time.time() + 40
         while os.path.exists("/proc/%d" % pid) and time.time() < until:
