@@ -103,7 +103,7 @@ conf_slurm()
 		KillWait=5
 		PropagateResourceLimits=NONE
 		SlurmdParameters=config_overrides
-		SchedulerParameters=bf_interval=5,sched_min_interval=200000
+		SchedulerParameters=bf_interval=5,sched_min_interval=50000,batch_sched_delay=0
 		SelectTypeParameters=CR_Core_Memory
 		GresTypes=$CL_GRES
 		PlugStackConfig=$CL_DIR/etc/plugstack.conf
