@@ -14,6 +14,7 @@
 #include "elastic/act.h"
 #include "elastic/daemon.h"
 #include "elastic/journal.h"
+#include "topology/elasticpolicy.h"
 
 enum act_state {
 	ACT_WANTED, /* to be journalled */
@@ -65,6 +66,8 @@ struct sn_acts {
 	struct act_recent *recent;
 	uint32_t n_recent, max_recent;
 	bool looked, holes; /* at the views; there were some */
+	struct sn_elastic_policy policy; /* of policy_text */
+	char policy_text[SN_POLICY_TEXT_MAX];
 };
 
 /* act.c */

@@ -108,6 +108,20 @@ bool act_ended(const struct sn_daemon *d, enum sn_act_kind kind, uint32_t job,
 
 /* ---- holes -------------------------------------------------------------------------------- */
 
+/* It changes with the configuration; a bad one leaves the old one. */
+static const struct sn_elastic_policy *policy_of(struct sn_daemon *d)
+{
+	struct sn_acts *a = d->acts;
+	struct sn_err err;
+
+	if (!a->looked || strcmp(a->policy_text, d->conf.policy.elastic_policy)) {
+		if (sn_elastic_policy_parse(d->conf.policy.elastic_policy, &a->policy, &err))
+			sn_log_limited(SN_LOG_ERROR, "%s", err.text);
+		strcpy(a->policy_text, d->conf.policy.elastic_policy);
+	}
+	return &a->policy;
+}
+
 void act_follow(struct sn_daemon *d, int64_t began, bool changed)
 {
 	struct sn_acts *a = d->acts;
@@ -119,8 +133,8 @@ void act_follow(struct sn_daemon *d, int64_t began, bool changed)
 		return;
 	if (!changed && !a->holes && a->looked)
 		return;
-	if (sn_holes_find(d->nodes, d->jobs, (time_t)sn_daemon_now(), d->since_load.requeue_wait,
-			  &act, &n, &err)) {
+	if (sn_holes_find(d->nodes, d->jobs, policy_of(d), (time_t)sn_daemon_now(),
+			  d->since_load.requeue_wait, &act, &n, &err)) {
 		sn_log_limited(SN_LOG_ERROR, "what Slurm has left undone is not looked for: %s", err.text);
 		return;
 	}

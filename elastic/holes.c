@@ -176,8 +176,9 @@ static int look_at_pending(struct find *f, const struct sn_view_job *job)
 }
 
 int sn_holes_find(const struct sn_view_nodes *nodes, const struct sn_view_jobs *jobs,
-		  time_t now, uint32_t requeue_wait, struct sn_act **ret,
-		  uint32_t *ret_n, struct sn_err *err)
+		  const struct sn_elastic_policy *policy, time_t now,
+		  uint32_t requeue_wait, struct sn_act **ret, uint32_t *ret_n,
+		  struct sn_err *err)
 {
 	struct find f = { nodes, jobs, now, requeue_wait, NULL, 0, 0 };
 	int rc = 0;
@@ -186,12 +187,16 @@ int sn_holes_find(const struct sn_view_nodes *nodes, const struct sn_view_jobs *
 	*ret_n = 0;
 	for (uint32_t i = 0; nodes && jobs && i < jobs->n && !rc; i++) {
 		const struct sn_view_job *job = &jobs->job[i];
+		const struct sn_elastic_rule *rule;
 
 		if (!job->ours || !sn_holes_is_parallel(job->ours->options))
 			continue;
+		rule = policy ? sn_elastic_policy_find(policy, job->ours->account) : NULL;
+		if (rule && rule->off)
+			continue;
 		if (job->ours->member_of)
 			rc = look_at_member(&f, job);
-		else if (job->running)
+		else if (job->running && !(rule && rule->forbidden & 1u << SN_MEANS_REQUEUE))
 			rc = look_at_running(&f, job);
 		else if (job->pending)
 			rc = look_at_pending(&f, job);

@@ -11,6 +11,9 @@
  *	must have a node (-w) that is gone. START. Not one that is held, and not one
  *	that waits because its user has said so (--begin).
  *
+ * ElasticPolicy's off leaves an account's jobs alone, no-requeue those that have lost
+ * their batch host.
+ *
  * A node that is set down and comes back is none of these: see SN_ACT_NODE_OUT.
  */
 #ifndef SN_ELASTIC_HOLES_H
@@ -22,6 +25,7 @@
 
 #include "elastic/act.h"
 #include "elastic/view.h"
+#include "topology/elasticpolicy.h"
 #include "topology/err.h"
 
 /* Is it a job with --parallel, as its admin_comment, which users cannot set, says? */
@@ -33,9 +37,10 @@ bool sn_holes_is_requeue_wait(time_t submit, time_t begin, time_t now, uint32_t 
 bool sn_holes_gone(const struct sn_view_nodes *nodes, const char *required, char *ret,
 		   size_t size);
 
-/* All that there are: *ret (free), *ret_n. -ENOMEM. */
+/* All that there are, by policy (NULL: everything is allowed): *ret (free), *ret_n. -ENOMEM. */
 int sn_holes_find(const struct sn_view_nodes *nodes, const struct sn_view_jobs *jobs,
-		  time_t now, uint32_t requeue_wait, struct sn_act **ret,
-		  uint32_t *ret_n, struct sn_err *err);
+		  const struct sn_elastic_policy *policy, time_t now,
+		  uint32_t requeue_wait, struct sn_act **ret, uint32_t *ret_n,
+		  struct sn_err *err);
 
 #endif

@@ -18,6 +18,7 @@
 #define FORMAT 1
 #define SUM_HEAD ",\"sum\":\""
 #define SUM_DIGITS 16
+#define ID_MAX (UINT64_C(1) << 53) /* which any JSON reader takes whole */
 #define SUM_LEN (sizeof(SUM_HEAD) - 1 + SUM_DIGITS + 2) /* with "} */
 
 /* FNV-1a: against a disk's errors, not against people. */
@@ -186,7 +187,7 @@ static bool read_act(struct json_object *o, struct sn_act *ret)
 	const char *node = text_of(o, "node");
 
 	memset(ret, 0, sizeof(*ret));
-	if (!number_of(o, "id", UINT64_MAX, &ret->id) || !ret->id ||
+	if (!number_of(o, "id", ID_MAX, &ret->id) || !ret->id ||
 	    !number_of(o, "job", UINT32_MAX, &job) || !number_of(o, "dp", UINT32_MAX, &dp) ||
 	    !number_of(o, "restarts", UINT32_MAX, &restarts) ||
 	    !number_of(o, "cards", UINT64_MAX, &ret->cards) ||
@@ -243,7 +244,7 @@ static int take_object(struct json_object *o, struct sn_journal_state *state)
 		return 0;
 	}
 	if (json_object_object_get_ex(o, "end", &in) && json_object_is_type(in, json_type_object) &&
-	    number_of(in, "id", UINT64_MAX, &id) && id) {
+	    number_of(in, "id", ID_MAX, &id) && id) {
 		note_id(state, id);
 		i = find_open(state, id);
 		if (i >= 0)
@@ -256,7 +257,7 @@ static int take_object(struct json_object *o, struct sn_journal_state *state)
 		return 0;
 	}
 	if (json_object_object_get_ex(o, "format", &in) && json_object_get_int(in) == FORMAT &&
-	    number_of(o, "next", UINT64_MAX, &id)) {
+	    number_of(o, "next", ID_MAX, &id)) {
 		if (id > state->next)
 			state->next = id;
 		return 0;
