@@ -230,8 +230,9 @@ static int take_up(struct sn_daemon *d, const struct sn_journal_state *state)
 	struct sn_acts *a = d->acts;
 	struct act_entry *e;
 
+	/* Its line may be read and not yet be on disk, so it is written anew as well. */
 	for (uint32_t i = 0; i < state->n; i++) {
-		e = act_add(a, &state->open[i], d->options.dry_run ? ACT_PARKED : ACT_BEGUN);
+		e = act_add(a, &state->open[i], d->options.dry_run ? ACT_PARKED : ACT_WANTED);
 		if (!e)
 			return -ENOMEM;
 		e->taken_up = true;
