@@ -167,7 +167,7 @@ static int note_hit(struct sn_care *care, uint32_t i)
 	return 0;
 }
 
-static int glance(struct sn_care *care, uint32_t i, bool renumbered, struct sn_err *err)
+static int glance(struct sn_care *care, uint32_t i, struct sn_err *err)
 {
 	struct care_job *job = care->job[i];
 	const struct sn_attach *attach = care->eyes->attach(care->eyes->arg, job->id);
@@ -179,7 +179,7 @@ static int glance(struct sn_care *care, uint32_t i, bool renumbered, struct sn_e
 	/* Of an earlier run of the job. */
 	if (attach && attach->state.phase == SN_ATTACH_ENDED)
 		attach = NULL;
-	rc = care_job_failures(job, &care->world, care->eyes, attach, renumbered, &key, err);
+	rc = care_job_failures(job, &care->world, care->eyes, attach, &key, err);
 	if (rc)
 		return rc;
 	if (!key) {
@@ -255,8 +255,12 @@ int sn_care_look(struct sn_care *care, const struct sn_care_conf *conf,
 	rc = care_world_see(&care->world, conf, eyes, &renumbered, err);
 	if (!rc && take_jobs(care))
 		rc = sn_err_set(err, -ENOMEM, "no memory for %u jobs", eyes->jobs->n);
+	for (uint32_t i = 0; renumbered && i < care->n; i++) {
+		care->job[i]->placed = false;
+		care->job[i]->n_told = care->job[i]->n_took = 0;
+	}
 	for (uint32_t i = 0; !rc && i < care->n; i++)
-		rc = glance(care, i, renumbered, err);
+		rc = glance(care, i, err);
 	if (!rc) {
 		last = decide_all(care, err);
 		rc = last ? last : rc;
@@ -281,19 +285,49 @@ int64_t care_retry_ms(const struct care_job *job)
 	return ms < RETRY_MAX_MS ? ms : RETRY_MAX_MS;
 }
 
+static struct care_job *find_id(const struct sn_care *care, uint32_t id)
+{
+	uint32_t lo = 0, hi = care->n;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (care->job[mid]->id < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < care->n && care->job[lo]->id == id ? care->job[lo] : NULL;
+}
+
+bool sn_care_waits(const struct sn_care *care, uint32_t job)
+{
+	const struct care_job *is = find_id(care, job);
+
+	return is && is->key;
+}
+
+enum sn_attach_phase sn_care_phase(struct sn_care *care, uint32_t job, enum sn_attach_phase now)
+{
+	struct care_job *is = find_id(care, job);
+	enum sn_attach_phase was = is ? is->phase : SN_ATTACH_STARTING;
+
+	if (is)
+		is->phase = now;
+	return was;
+}
+
 void sn_care_told(struct sn_care *care, uint32_t id, uint64_t number, int rc, int64_t ms)
 {
-	for (uint32_t i = 0; rc && i < care->n; i++) {
-		struct care_job *job = care->job[i];
+	struct care_job *job = find_id(care, id);
 
-		if (job->id != id || job->number != number)
-			continue;
-		job->due = ms + care_retry_ms(job);
-		/* What it would have used is free. */
-		job->n_took = 0;
-		if (job->due < care->next)
-			care->next = job->due;
-	}
+	if (!rc || !job || job->number != number)
+		return;
+	job->due = ms + care_retry_ms(job);
+	/* What it would have used is free. */
+	job->n_took = 0;
+	if (job->due < care->next)
+		care->next = job->due;
 }
 
 /* ---- looking in -------------------------------------------------------------------------------- */

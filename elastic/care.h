@@ -102,6 +102,10 @@ int sn_care_look(struct sn_care *care, const struct sn_care_conf *conf,
 		 struct sn_err *err);
 /* When (ms) to look again even if nothing changes; INT64_MAX: not. */
 int64_t sn_care_next(const struct sn_care *care);
+/* Do failures of the job stand? */
+bool sn_care_waits(const struct sn_care *care, uint32_t job);
+/* What its ranks do now; returns what they did when this was last asked. */
+enum sn_attach_phase sn_care_phase(struct sn_care *care, uint32_t job, enum sn_attach_phase now);
 /* What came of the orders of a decision: rc as attach_tell()'s. */
 void sn_care_told(struct sn_care *care, uint32_t job, uint64_t number, int rc, int64_t ms);
 

@@ -75,6 +75,7 @@ struct care_job {
 	struct sn_failure *failure;
 	struct care_name *name; /* the same number */
 	uint32_t n_failures, max_failures;
+	enum sn_attach_phase phase; /* for sn_care_phase() alone */
 	uint64_t stands; /* the key of those to decide for */
 	uint64_t key; /* of the failures decided for; 0: none stand */
 	uint64_t number;
@@ -99,7 +100,7 @@ void care_job_take(struct care_job *job, const struct sn_view_job *is);
 /* Is it hit by anything? ret_key 0: no. Else job->failure has what. */
 int care_job_failures(struct care_job *job, const struct care_world *w,
 		      const struct sn_care_eyes *eyes, const struct sn_attach *attach,
-		      bool renumbered, uint64_t *ret_key, struct sn_err *err);
+		      uint64_t *ret_key, struct sn_err *err);
 /* [job->n_domains] (free) for the ladder. */
 int care_job_domains(const struct care_job *job, const struct care_world *w,
 		     const struct sn_care_eyes *eyes, struct sn_ladder_domain **ret,

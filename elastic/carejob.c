@@ -149,10 +149,9 @@ static int place_by_slurm(struct care_job *job, const struct care_world *w,
 }
 
 static int find_place(struct care_job *job, const struct care_world *w,
-		      const struct sn_care_eyes *eyes, const struct sn_attach *attach,
-		      bool renumbered)
+		      const struct sn_care_eyes *eyes, const struct sn_attach *attach)
 {
-	if (!renumbered && job->placed && job->attached == !!attach &&
+	if (job->placed && job->attached == !!attach &&
 	    (attach ? job->heard == attach->heard : job->hold == job->is->hold))
 		return 0;
 	job->n_at = job->n_domains = 0;
@@ -160,8 +159,6 @@ static int find_place(struct care_job *job, const struct care_world *w,
 	job->attached = attach;
 	job->heard = attach ? attach->heard : 0;
 	job->hold = job->is->hold;
-	if (renumbered)
-		job->n_told = 0;
 	return attach ? place_by_state(job, w, eyes, &attach->state) : place_by_slurm(job, w, eyes);
 }
 
@@ -369,14 +366,14 @@ static bool is_hit(const struct care_at *at, const struct care_node *n)
 
 int care_job_failures(struct care_job *job, const struct care_world *w,
 		      const struct sn_care_eyes *eyes, const struct sn_attach *attach,
-		      bool renumbered, uint64_t *ret_key, struct sn_err *err)
+		      uint64_t *ret_key, struct sn_err *err)
 {
 	bool stuck = attach && attach->here && attach->state.phase == SN_ATTACH_STUCK;
 	int rc;
 
 	*ret_key = 0;
 	job->n_failures = 0;
-	rc = find_place(job, w, eyes, attach, renumbered);
+	rc = find_place(job, w, eyes, attach);
 	for (uint32_t i = 0; !rc && attach && attach->here && i < job->n_at; i++)
 		if (is_hit(&job->at[i], &w->node[job->at[i].node]))
 			rc = add_node(job, w, eyes, &job->at[i]);

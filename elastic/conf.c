@@ -168,6 +168,13 @@ int sn_daemon_conf_load(const char *config, struct sn_daemon_conf *ret, struct s
 		rc = read_operators(ret, err);
 	if (!rc)
 		rc = sn_health_conf_init(&ret->policy, &ret->health, err);
+	if (!rc)
+		rc = sn_ladder_costs_parse(ret->policy.elastic_costs, &ret->care.costs, err);
+	if (!rc)
+		rc = sn_elastic_policy_parse(ret->policy.elastic_policy, &ret->care.policy, err);
+	ret->care.members = ret->policy.elastic_members;
+	/* What snrun gives its ranks to save and end, and then some to start again. */
+	ret->care.order_wait = ret->policy.checkpoint_hard + 60.0;
 	if (!rc) {
 		path = snctl_topology_path(config, NULL);
 		rc = path ? snctl_read_topology(path, &ret->topo, err) :

@@ -254,6 +254,8 @@ static int start(struct sn_daemon *d, struct sn_err *err)
 		rc = follow_start(d, err);
 	if (!rc)
 		rc = metrics_start(d, err);
+	if (!rc)
+		rc = care_start(d, err);
 	return rc ? rc : duty_start(d, err);
 }
 
@@ -271,6 +273,7 @@ static void end(struct sn_daemon *d)
 	all &= sn_pool_destroy(d->disk, END_MS);
 	all &= sn_pool_destroy(d->slurm_read, all ? 200 : 0);
 	all &= sn_pool_destroy(d->slurm_write, all ? END_MS : 0);
+	care_end(d);
 	keep_end(d);
 	followers_end(d);
 	attach_end(d);

@@ -17,6 +17,8 @@
  *	keep.c		its state and the history, on disk
  *	follow.c	nodes and jobs, polled; what somebody else has changed
  *	write.c		marks into the nodes' records
+ *	caredo.c	what is done for jobs that have lost something; carenodes.c, nodes
+ *			that do not answer; opcare.c, elastic.show
  *	metrics.c	what is counted for others (metrics.h), metricstext.c its text
  *	act*.c		actions on jobs and nodes, journalled (act.h)
  */
@@ -29,6 +31,7 @@
 #include <json-c/json.h>
 
 #include "elastic/auth.h"
+#include "elastic/care.h"
 #include "elastic/cred.h"
 #include "elastic/events.h"
 #include "elastic/history.h"
@@ -60,6 +63,7 @@ struct sn_daemon_conf {
 	struct sn_topo *topo; /* without loose nodes */
 	struct sn_health_conf health;
 	struct sn_health_codes codes;
+	struct sn_care_conf care;
 	uint32_t operator[SN_DAEMON_OPERATORS_MAX];
 	uint32_t n_operators;
 	/* IPv4 addresses of this host and of ElasticdHosts. */
@@ -138,6 +142,7 @@ struct sn_daemon {
 	struct sn_daemon_node *node; /* [n_nodes] */
 	uint32_t *unit_first; /* [topo->n_units] its first node, or SN_NONE */
 	uint32_t n_nodes; /* as topo->n_nodes, but while loose ones are added */
+	uint64_t numbering; /* changes when nodes of topo or of the table have other numbers */
 	struct sn_timer *tick;
 	double clock_offset; /* s, of the clock against the monotonic one */
 
@@ -180,6 +185,8 @@ struct sn_daemon {
 	/* opevents.c */
 	struct sn_follower *followers;
 	struct sn_timer *follow_timer;
+
+	struct sn_caring *caring; /* caredo.c */
 
 	/* metrics.c */
 	struct sn_metrics metrics;
@@ -284,6 +291,14 @@ bool follow_is_unknown(const struct sn_daemon *d, uint32_t job);
 void follow_job(struct sn_daemon *d, uint32_t job); /* it has reports */
 /* An administrator has taken these marks away. */
 void follow_gone(struct sn_daemon *d, uint32_t node, const struct sn_marks_gone *gone);
+
+/* ---- caredo.c: jobs that have lost something (care.h) ---- */
+int care_start(struct sn_daemon *d, struct sn_err *err);
+void care_end(struct sn_daemon *d);
+void care_take_charge(struct sn_daemon *d); /* forget what was decided before */
+void care_follow(struct sn_daemon *d); /* the views are new */
+void care_soon(struct sn_daemon *d); /* something else is: a mark, an snrun's word */
+void op_elastic_show(struct sn_daemon *d, struct sn_request *r); /* opcare.c */
 
 /* ---- write.c ---- */
 int write_start(struct sn_daemon *d, struct sn_err *err);

@@ -137,6 +137,7 @@ static int take_charge(struct sn_daemon *d, struct take *t, struct sn_err *err)
 	if (rc)
 		return rc;
 	d->duty = SN_DUTY_IN_CHARGE;
+	care_take_charge(d);
 	sn_log_info("in charge (term %llu), state in %s%s", (unsigned long long)d->lead.term,
 		    d->lead.dir, d->options.dry_run ? ", dry-run: nothing is written to Slurm" : "");
 	listen_tcp(d);

@@ -210,6 +210,7 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 	free(d->unit_first);
 	d->topo = topo;
 	d->conf.topo = NULL;
+	d->numbering++;
 	d->health = fresh;
 	d->node = node;
 	d->unit_first = units;
@@ -333,6 +334,8 @@ bool engine_act(struct sn_daemon *d, struct sn_health_actions *actions, uint32_t
 		act(d, &actions->action[i], uid, job);
 	sn_health_actions_done(actions);
 	write_some(d);
+	if (changed)
+		care_soon(d);
 	return changed;
 }
 

@@ -21,12 +21,12 @@
 struct sn_event {
 	uint64_t id;
 	double at; /* seconds since 1970 */
-	char kind[16]; /* daemon, health, refused, operator, slurm, node, job */
+	char kind[16]; /* daemon, health, elastic, refused, operator, slurm, node, job */
 	char node[64]; /* or a supernode's or unit's name; "": of none */
 	uint32_t card; /* SN_NONE */
 	uint32_t job; /* 0 */
 	uint32_t uid; /* who caused it, SN_NONE: nobody */
-	char text[240];
+	char text[400];
 };
 
 struct sn_event_filter { /* "" and 0: any */

@@ -393,6 +393,7 @@ static void poll_done(struct sn_work *work)
 			if (!p->rc)
 				act_follow(d, p->began, changed);
 			write_some(d);
+			care_follow(d);
 			run_held(d);
 			engine_wake(d);
 		}

@@ -49,6 +49,11 @@
  *			"requeue", "start" or "cancel" with "job": by operators, what the daemon
  *			does by itself (elastic/act.h); jobs with --parallel only → "id"; what
  *			comes of it is an event
+ * elastic.show		{"op": "elastic.show"} → "jobs": a list of the elastic jobs that run,
+ *			{"job": 12, "state": "running", "dp": 6, "min_dp": 2, "want_dp": 8,
+ *			"max_dp": 12, "generation": 3, "since_safe": 41.5, "failures": 0,
+ *			"decisions": [{"at": 1732900000.5, "means": "swap", "how": "told",
+ *			"text": "…"}]}: the last decision; with "job" the last ones of that job
  * events		{"op": "events", "after": 0, "limit": 100, "kind": "health",
  *			"node": "n003", "follow": false} → {"ok": true, "events":
  *			[{"id": 1, "at": 1732900000.5, "kind": "health", "node": "n003",

@@ -177,6 +177,7 @@ static const struct {
 	{ "elastic.hint", op_elastic_hint, false },
 	{ "elastic.tell", op_elastic_tell, false },
 	{ "elastic.act", op_elastic_act, false },
+	{ "elastic.show", op_elastic_show, false },
 	{ "events", op_events, false },
 	{ "status", op_status, true },
 };

@@ -21,6 +21,7 @@
 #include "launcher/slurmapi.h"
 #include "snctl/cli.h"
 #include "snctl/confpath.h"
+#include "snctl/elasticlist.h"
 #include "snctl/readfile.h"
 #include "snctl/slurmconnect.h"
 #include "snctl/snctl.h"
@@ -191,6 +192,23 @@ static void print(json_object *root)
 	table_done(&table);
 }
 
+/* With what the daemon decided, where one answers. */
+static void show_status(json_object *root, bool json)
+{
+	json_object *decisions = number(root, "job") > 0 ?
+		elasticlist_decisions((uint32_t)number(root, "job")) : NULL;
+
+	if (json) {
+		if (decisions)
+			json_object_object_add(root, "decisions", json_object_get(decisions));
+		puts(json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN));
+	} else {
+		print(root);
+		elasticlist_print_decisions(decisions);
+	}
+	json_object_put(decisions);
+}
+
 static int show(const char *text, const struct options *o, struct sn_err *err)
 {
 	json_object *root = json_tokener_parse(text), *ok;
@@ -200,10 +218,8 @@ static int show(const char *text, const struct options *o, struct sn_err *err)
 		rc = sn_err_set(err, -EIO, "snrun's answer cannot be read: %.80s", text);
 	else if (!json_object_get_boolean(ok))
 		rc = sn_err_set(err, -ENODEV, "%s", word(root, "error"));
-	else if (o->json)
-		puts(text);
 	else
-		print(root);
+		show_status(root, o->json);
 	json_object_put(root);
 	return rc;
 }
@@ -222,11 +238,12 @@ static int parse(int argc, char **argv, struct options *o,
 	};
 	const struct cli cli = {
 		.command = "elastic",
-		.usage = "status|shrink|grow|pause|resume JOBID | swap JOBID NODE [OPTIONS]",
+		.usage = "status | status|shrink|grow|pause|resume JOBID | swap JOBID NODE [OPTIONS]",
 		.about = "See a running job and steer it, through its snrun. shrink and grow change its\n"
 			 "data-parallel size, swap takes the ranks off a node, pause ends the ranks and\n"
 			 "keeps the nodes until resume. Ranks are asked for a checkpoint first. Only for\n"
-			 "the job's owner and root.",
+			 "the job's owner and root. status without a job lists all elastic jobs, with\n"
+			 "what snelasticd has decided for them.",
 		.opts = opts,
 		.max_args = 3,
 	};
@@ -237,6 +254,8 @@ static int parse(int argc, char **argv, struct options *o,
 
 	if (rc)
 		return rc;
+	if (n == 1 && !strcmp(args[0], "status"))
+		return 0;
 	if (n < 2)
 		return sn_err_set(err, -EINVAL,
 				  "what to do and a job are needed: snctl elastic status JOBID");
@@ -273,6 +292,10 @@ int cmd_elastic(int argc, char **argv)
 		return SNCTL_DONE;
 	if (rc)
 		return snctl_fail("elastic", SNCTL_USAGE, &err);
+	if (!id) {
+		rc = elasticlist_print(o.json, &err);
+		return rc ? snctl_fail("elastic", SNCTL_NO, &err) : SNCTL_DONE;
+	}
 	rc = slurmconnect(&err);
 	if (!rc)
 		rc = find_job(id, &target, &err);

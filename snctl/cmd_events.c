@@ -138,7 +138,7 @@ int cmd_events(int argc, char **argv)
 	const struct cli_opt opts[] = {
 		{ "follow", NULL, CLI_FLAG, &o.follow, "go on as more happens (-f)", false, 0, 0 },
 		{ "limit", "N", CLI_UINT, &o.limit, "the latest so many [100]", false, 1, 10000 },
-		{ "kind", "KIND", CLI_STRING, &o.kind, "only those: health, refused, operator, node, slurm, daemon", false, 0, 0 },
+		{ "kind", "KIND", CLI_STRING, &o.kind, "only those: health, elastic, refused, operator, node, slurm, job, daemon", false, 0, 0 },
 		{ "node", "NAME", CLI_STRING, &o.node, "only of that node, or of that supernode or unit", false, 0, 0 },
 		{ "config", "FILE", CLI_STRING, &o.config, "the topology.conf; by default the one beside slurm.conf", false, 0, 0 },
 		{ "json", NULL, CLI_FLAG, &o.json, "a line of JSON for each", false, 0, 0 },

@@ -88,6 +88,16 @@ int sn_lead_check(const struct sn_lead *lead, struct sn_err *err)
 	return 0;
 }
 
+void care_follow(struct sn_daemon *d)
+{
+	(void)d;
+}
+
+void care_soon(struct sn_daemon *d)
+{
+	(void)d;
+}
+
 void keep_events(struct sn_daemon *d)
 {
 	(void)d;
