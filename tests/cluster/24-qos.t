@@ -22,7 +22,7 @@ sed -i 's/^SchedulerParameters=/&sched_interval=3,/' "$CL_DIR/etc/slurm.conf"
 if text=$(accounting_up AccountingStorageEnforce=limits,qos AccountingStorageTRES=gres/npu 2>&1); then
 	pass "accounting is up"
 elif reason=$(grep -h fatal: "$CL_DIR/log/slurmdbd.log"); then
-	# As Debian 13's slurmdbd with a MariaDB that is newer than itself.
+	# As Debian 13's slurmdbd with its client library of MariaDB 11.8.9.
 	pass "the rest is left out: slurmdbd does not work with this MariaDB: ${reason##*fatal: }"
 	finish
 else

@@ -3,7 +3,9 @@
 # an own slurmdbd; both end with the cluster.
 #
 # A Slurm built where MariaDB's headers were not has no accounting_storage/mysql.
-# $SN_DBD_PLUGINS may name a directory that does have it, of the same version.
+# $SN_DBD_PLUGINS may name a directory that does have it, of the same version. And
+# $SN_DBD_LIBRARIES one with another libmariadb.so.3 for slurmdbd: it cannot work with
+# that of MariaDB 11.8.9 (Debian 13), whatever the server, and does with that of 10.11.
 
 # Skips the test where there is no database. Before start_cluster.
 need_dbd()
@@ -65,7 +67,8 @@ dbd_run() # PORT
 		StorageLoc=slurm
 	END
 	chmod 600 "$CL_DIR/etc/slurmdbd.conf" || return 1
-	MYSQL_UNIX_PORT=$CL_DIR/db/socket setsid slurmdbd -D >"$CL_DIR/log/slurmdbd.out" 2>&1 </dev/null 7>&- 8>&- 9>&- &
+	MYSQL_UNIX_PORT=$CL_DIR/db/socket LD_LIBRARY_PATH=${SN_DBD_LIBRARIES:-}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+		setsid slurmdbd -D >"$CL_DIR/log/slurmdbd.out" 2>&1 </dev/null 7>&- 8>&- 9>&- &
 	note_pid "$CL_DIR/run/beside-1-slurmdbd" $! || return 1
 	disown
 }
