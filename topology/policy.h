@@ -141,6 +141,7 @@ struct sn_policy_key {
 	const char *help;
 };
 extern const struct sn_policy_key sn_policy_keys[]; /* ends with name NULL */
+#define SN_POLICY_KEYS_MAX 256 /* with that end */
 
 /* The first word of an ENV or PCI value (len bytes, no NUL needed) that is none,
  * NULL: all are. ret_len may be NULL. */
