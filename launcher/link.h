@@ -23,13 +23,14 @@ bool snrun_link_is_up(void); /* a daemon is there */
 
 /* What is to be known of the job; sent if it says something new. */
 void snrun_link_tell(const struct snrun *run);
+void snrun_link_look(const struct snrun *run); /* the same, if it is time */
 /* A node that ranks have lost, at once. */
 void snrun_link_lost(const struct snrun *run, const char *node);
 
-/* The next order: ret->id is the daemon's number of it. -ENOENT: there is none. */
-int snrun_link_next(struct sn_control *ret);
-/* rc 0 or why not. */
-void snrun_link_answer(const struct snrun *run, const char *id, int rc, const char *error);
+/* The next order; -ENOENT: there is none. */
+int snrun_link_next(const struct snrun *run, struct sn_control *ret);
+/* What has come of the one that was taken last: rc 0 or why not. */
+void snrun_link_answer(const struct snrun *run, int rc, const char *error);
 
 /* The last word, for which at most a moment is waited. */
 void snrun_link_end(const struct snrun *run, int exit_code);

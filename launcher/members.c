@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "launcher/members.h"
+#include "launcher/orders.h"
 #include "launcher/slurmapi.h"
 #include "topology/jobcomment.h"
 
@@ -33,7 +34,7 @@ static void pause_ms(long ms)
 	nanosleep(&ts, NULL);
 }
 
-static int add(struct snrun *run, uint32_t id, uint32_t dp, bool extra)
+int snrun_members_add(struct snrun *run, uint32_t id, uint32_t dp, bool extra)
 {
 	struct sn_member *grown = realloc(run->member, ((size_t)run->n_members + 1) *
 					  sizeof(*grown));
@@ -51,6 +52,7 @@ static int add(struct snrun *run, uint32_t id, uint32_t dp, bool extra)
 static void forget(struct snrun *run, uint32_t i)
 {
 	sn_job_drop_offers(&run->member[i].job);
+	free(run->member[i].leave);
 	memmove(&run->member[i], &run->member[i + 1],
 		(--run->n_members - i) * sizeof(*run->member));
 }
@@ -85,8 +87,13 @@ static void adopt(struct snrun *run, const slurm_job_info_t *info)
 	/* Of the job before its requeue: its cards are not where they were. */
 	if (restarts != run->state.requeues ||
 	    sn_jobcomment_read(info->admin_comment, 0, &spec, NULL) ||
-	    !spec.has_parallel || add(run, info->job_id, spec.layout.dp, false))
+	    !spec.has_parallel ||
+	    snrun_members_add(run, info->job_id, spec.replaces ? 0 : spec.layout.dp, false)) {
 		cancel(info->job_id);
+		return;
+	}
+	run->member[run->n_members - 1].standin = spec.replaces != 0;
+	run->member[run->n_members - 1].nodes = spec.replaces ? spec.layout.dp : 0;
 }
 
 int snrun_members_adopt(struct snrun *run, struct sn_err *err)
@@ -112,7 +119,7 @@ static void take_back(struct snrun *run, const struct sn_member *member)
 	uint32_t less = sn_sizes_at_most(&run->sizes, run->layout.dp > member->dp ?
 					 run->layout.dp - member->dp : 0);
 
-	if (member->phase != SN_JOB_RUNS || !less || less >= run->cap)
+	if (member->standin || member->phase != SN_JOB_RUNS || !less || less >= run->cap)
 		return;
 	snrun_say("member job %u was cancelled: the job has dp=%u at most from now on",
 		  member->id, less);
@@ -123,6 +130,8 @@ static void take_back(struct snrun *run, const struct sn_member *member)
 
 void snrun_members_refresh(struct snrun *run)
 {
+	bool came = false;
+
 	for (uint32_t i = 0; i < run->n_members;) {
 		struct sn_member *member = &run->member[i];
 		struct sn_jobview view;
@@ -149,27 +158,47 @@ void snrun_members_refresh(struct snrun *run)
 			forget(run, i);
 			continue;
 		}
+		came |= member->standin && view.phase == SN_JOB_RUNS &&
+			member->phase != SN_JOB_RUNS;
 		member->phase = view.phase;
+		if (member->standin && member->phase == SN_JOB_RUNS)
+			snrun_standin_started(run, member);
 		i++;
 	}
+	/* Others were submitted for the same cards. */
+	if (came)
+		snrun_members_cut(run, run->cap);
 }
 
 /* ---- how many there should be --------------------------------------------------------- */
 
-/* Replicas that a job's own cards hold, whole atoms in each supernode. */
-static uint32_t replicas(const struct snrun *run, const struct sn_job *job)
+static void add_cards(const struct sn_job *job, uint32_t *cards)
 {
 	const struct sn_topo *topo = job->topo;
-	uint32_t *cards = calloc((size_t)topo->n_supernodes + 1, sizeof(*cards));
-	uint64_t atoms = 0;
 
-	for (uint32_t i = 0; cards && i < job->n_nodes; i++) {
+	for (uint32_t i = 0; i < job->n_nodes; i++) {
 		uint32_t node = sn_topo_find_node(topo, job->offer[i].name);
 
 		if (node != SN_NONE)
 			cards[topo->node[node].supernode] += job->offer[i].n_cards;
 	}
-	for (uint32_t s = 0; cards && s < topo->n_supernodes; s++)
+}
+
+/* Replicas that the base's own cards hold with those that stand in for some, whole
+ * atoms in each supernode. */
+static uint32_t replicas(const struct snrun *run)
+{
+	const struct sn_topo *topo = run->job.topo;
+	uint32_t *cards = calloc((size_t)topo->n_supernodes + 1, sizeof(*cards));
+	uint64_t atoms = 0;
+
+	if (!cards)
+		return 0;
+	add_cards(&run->job, cards);
+	for (uint32_t i = 0; i < run->n_members; i++)
+		if (run->member[i].standin && run->member[i].phase == SN_JOB_RUNS)
+			add_cards(&run->member[i].job, cards);
+	for (uint32_t s = 0; s < topo->n_supernodes; s++)
 		atoms += cards[s] / run->sizes.atom;
 	free(cards);
 	return (uint32_t)(atoms / (run->sizes.atoms ? run->sizes.atoms : 1) *
@@ -178,7 +207,7 @@ static uint32_t replicas(const struct snrun *run, const struct sn_job *job)
 
 static uint32_t committed(const struct snrun *run)
 {
-	uint32_t dp = replicas(run, &run->job);
+	uint32_t dp = replicas(run);
 
 	for (uint32_t i = 0; i < run->n_members; i++)
 		dp += run->member[i].dp;
@@ -202,7 +231,7 @@ static bool fill_to(struct snrun *run, uint32_t to, bool extra)
 		/* The base's supernodes may be too small for it. */
 		if (rc && rc != -EIO)
 			rc = snrun_submit_member(run, dp[i], extra, false, &id, &err);
-		if (!rc && add(run, id, dp[i], extra))
+		if (!rc && snrun_members_add(run, id, dp[i], extra))
 			rc = -ENOMEM;
 		if (rc) {
 			snrun_say("a member job of dp=%u cannot be submitted, so the job goes on without: %s",
@@ -229,9 +258,10 @@ void snrun_members_fill(struct snrun *run)
 
 void snrun_members_cut(struct snrun *run, uint32_t cap)
 {
-	while (run->n_members && (!cap || committed(run) > cap)) {
-		uint32_t last = run->n_members - 1;
-
+	for (uint32_t last = run->n_members; last-- && (!cap || committed(run) > cap);) {
+		/* Those for lost nodes are not what is too much. */
+		if (cap && run->member[last].standin)
+			continue;
 		/* Only whole members go; and what is left must reach. */
 		if (cap && committed(run) - run->member[last].dp < cap)
 			break;
@@ -285,12 +315,9 @@ void snrun_members_wait(struct snrun *run)
 
 int64_t snrun_resize_due(const struct snrun *run)
 {
-	uint32_t dp;
-	bool fresh = false;
+	uint32_t dp = replicas(run), to;
+	bool fresh = false, standin = false, leaves = false;
 
-	if (!run->has_members)
-		return 0;
-	dp = replicas(run, &run->job);
 	for (uint32_t i = 0; i < run->n_members; i++) {
 		const struct sn_member *member = &run->member[i];
 		struct sn_jobview view;
@@ -301,10 +328,14 @@ int64_t snrun_resize_due(const struct snrun *run)
 		if (view.phase != SN_JOB_RUNS)
 			continue;
 		dp += member->dp;
-		fresh |= member->phase != SN_JOB_RUNS;
+		if (member->phase == SN_JOB_RUNS)
+			continue;
+		fresh |= !member->standin;
+		standin |= member->standin;
+		leaves |= member->leave != NULL;
 	}
-	if (dp > run->cap)
-		dp = run->cap;
-	return fresh && sn_sizes_at_most(&run->sizes, dp) > run->layout.dp ?
-		snrun_now_ms() + SETTLE_MS : 0;
+	to = sn_sizes_at_most(&run->sizes, dp > run->cap ? run->cap : dp);
+	/* What stands in for lost nodes makes up for them; its cards are not known yet. */
+	return leaves || (standin && run->layout.dp < run->cap) ||
+		(fresh && to > run->layout.dp) ? snrun_now_ms() + SETTLE_MS : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * members.h - what members.c and submit.c share.
+ * members.h - what members.c, standin.c and submit.c share.
  *
  * A member is known by its comment, supernode:member=BASE:RESTARTS, so that there
  * is no list of them that could be lost or stale.
@@ -19,6 +19,11 @@
  * onto the base's supernodes. *ret_id is its number. */
 int snrun_submit_member(const struct snrun *run, uint32_t dp, bool extra,
 			bool near, uint32_t *ret_id, struct sn_err *err);
+/* Submit a job that stands in for so many nodes of the base, each with so many cards. */
+int snrun_submit_standin(const struct snrun *run, uint32_t cards, uint32_t nodes,
+			 uint32_t *ret_id, struct sn_err *err);
+/* Another member; the last of run->member. */
+int snrun_members_add(struct snrun *run, uint32_t id, uint32_t dp, bool extra);
 /* Let a member that was submitted near go anywhere. */
 int snrun_free_member(const struct snrun *run, uint32_t id, struct sn_err *err);
 

@@ -14,6 +14,8 @@
 
 #include "launcher/control.h"
 #include "launcher/hooks.h"
+#include "launcher/link.h"
+#include "launcher/orders.h"
 #include "launcher/planfiles.h"
 #include "launcher/preflightrun.h"
 #include "launcher/relaunch.h"
@@ -242,11 +244,11 @@ static int prepare_restart(struct snrun *run, struct past *past,
 		snrun_members_cut(run, run->cap);
 	rc = sn_job_nodes(run->job.id, &live, err);
 	if (rc != -ESRCH)
-		rc = run->has_members || out->resize ?
+		rc = run->has_members || run->n_members || out->resize ?
 			repair_anew(run, past, err) :
 			repair_nodes(run, past, rc ? NULL : &live, err);
 	sn_names_done(&live);
-	if (rc)
+	if (rc || run->requeue)
 		return rc;
 	run->state.generation++;
 	if (out->resize && !out->node_lost && !sn_ckptwatch_is_new(&run->ckpt))
@@ -286,7 +288,17 @@ static int wait_and_see(struct snrun *run, struct past *past, struct sn_err *err
 	snrun_account_to(run, SN_ETTR_TO_PAUSE);
 	stopped = snrun_wait_paused(run);
 	snrun_account_to(run, SN_ETTR_TO_RESTART);
-	return stopped ? 0 : repair_anew(run, past, err);
+	return stopped || run->requeue ? 0 : repair_anew(run, past, err);
+}
+
+/* No rank runs. Is the job requeued, as it was asked to be, or was it stopped? */
+static bool is_over(struct snrun *run, int *ret_code)
+{
+	if (run->requeue && !run->stopped)
+		snrun_requeue(run);
+	if (run->stopped)
+		*ret_code = 128 + run->stop_signal;
+	return run->stopped;
 }
 
 /* 0: another generation; else *ret_code is snrun's. */
@@ -295,13 +307,15 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 {
 	struct sn_outcome out = { 0 };
 	enum sn_verdict verdict;
+	bool asked;
 	int rc;
 
 	rc = wait_and_see(run, past, err);
-	if (run->stopped) {
-		*ret_code = 128 + run->stop_signal;
+	asked = run->requeue;
+	if (is_over(run, ret_code))
 		return 1;
-	}
+	if (asked)
+		return 0; /* it could not be */
 	if (!rc)
 		rc = get_ready(run, past, err);
 	if (run->stopped) {
@@ -330,6 +344,8 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 	if (verdict != SN_VERDICT_RESTART)
 		return 1;
 	note_end(run, past, &out);
+	if (is_over(run, ret_code))
+		return 1;
 	return prepare_restart(run, past, &out, err);
 }
 
@@ -365,7 +381,9 @@ int snrun_generations(struct snrun *run)
 	int rc = 0, code = 0;
 
 	snrun_account_begin(run);
-	if (run->has_members && past.restarts.max)
+	snrun_link_start(run);
+	/* An snrun that was killed may have left some that stand in for lost nodes. */
+	if ((run->has_members || run->state.generation) && past.restarts.max)
 		rc = gather(run, &err);
 	if (!rc) {
 		past.lost = calloc((size_t)run->plan.n_nodes + 1, sizeof(bool));
@@ -377,6 +395,7 @@ int snrun_generations(struct snrun *run)
 	snrun_account_done(run, !code && rc >= 0);
 	snrun_members_cut(run, 0);
 	sn_control_close(run->dir);
+	snrun_link_end(run, rc < 0 && !code ? snrun_refused(rc) : code);
 	if (rc < 0) {
 		snrun_say("%s", err.text);
 		if (!code)

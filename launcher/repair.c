@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launcher/link.h"
+#include "launcher/orders.h"
 #include "launcher/relaunch.h"
 
 uint32_t repair_spares_left(const struct sn_plan *plan)
@@ -104,7 +106,7 @@ static int lost_names(const struct snrun *run, const struct past *past,
 }
 
 /* No spare is left, but a smaller size may be. */
-static int shrink(struct snrun *run, struct past *past, struct sn_err *err)
+static int find_size(struct snrun *run, struct past *past, struct sn_err *err)
 {
 	struct sn_names avoid = { NULL, 0, 0 };
 	bool *lost;
@@ -132,12 +134,27 @@ static int shrink(struct snrun *run, struct past *past, struct sn_err *err)
 	return 0;
 }
 
+/* Where there is none, the daemon may know what else can be had. */
+static int shrink(struct snrun *run, struct past *past, struct sn_err *err)
+{
+	int rc = find_size(run, past, err);
+
+	while (rc == -ENODEV && !run->requeue) {
+		if (snrun_wait_help(run, err->text))
+			break;
+		if (!run->requeue)
+			rc = find_size(run, past, err);
+	}
+	/* Before the next generation. */
+	return rc == -ENODEV && run->requeue ? 0 : rc;
+}
+
 int repair_nodes(struct snrun *run, struct past *past,
 		  const struct sn_names *live, struct sn_err *err)
 {
 	int rc = replace_lost(run, past, live, err);
 
-	if (rc != -ENODEV || !run->elastic)
+	if (rc != -ENODEV || (!run->elastic && !snrun_link_is_up()))
 		return rc;
 	snrun_say("%s", err->text);
 	return shrink(run, past, err);

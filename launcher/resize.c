@@ -42,6 +42,47 @@ static uint32_t holdings(const struct snrun *run, struct sn_holding *ret)
 	return n;
 }
 
+/* Slurm gives a step the first of the cards that its job has on a node. So of a node
+ * with cards to avoid those before the first of them can go on. */
+static void cut_cards(const struct snrun *run, struct sn_plan_offer *offer)
+{
+	for (uint32_t i = 0; i < run->n_avoid_cards; i++) {
+		if (strcmp(run->avoid_card[i].node, offer->name))
+			continue;
+		for (uint32_t c = 0; c < offer->n_cards; c++)
+			if (offer->card[c] < 64 && run->avoid_card[i].cards >> offer->card[c] & 1)
+				offer->n_cards = c;
+	}
+}
+
+/* The same without those; *ret_copy (free) is what they then point to. */
+static int cut_holdings(const struct snrun *run, struct sn_holding *holding, uint32_t n,
+			struct sn_plan_offer **ret_copy)
+{
+	struct sn_plan_offer *copy;
+	size_t all = 0, at = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		all += holding[i].n;
+	*ret_copy = copy = calloc(all + 1, sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct sn_plan_offer *from = holding[i].offer;
+		uint32_t kept = 0;
+
+		for (uint32_t k = 0; k < holding[i].n; k++) {
+			copy[at + kept] = from[k];
+			cut_cards(run, &copy[at + kept]);
+			kept += copy[at + kept].n_cards > 0 || !from[k].n_cards;
+		}
+		holding[i].offer = copy + at;
+		holding[i].n = kept;
+		at += kept;
+	}
+	return 0;
+}
+
 /* All offers that may be used, one block. */
 static int usable_offers(const struct snrun *run, const struct sn_names *avoid,
 			 struct sn_plan_offer **ret, uint32_t *ret_n,
@@ -49,15 +90,18 @@ static int usable_offers(const struct snrun *run, const struct sn_names *avoid,
 {
 	struct sn_holding *holding = calloc((size_t)run->n_members + 1,
 					    sizeof(*holding));
-	uint32_t n = 0;
-	int rc;
+	struct sn_plan_offer *copy = NULL;
+	uint32_t n = holding ? holdings(run, holding) : 0;
+	int rc = n && !cut_holdings(run, holding, n, &copy) ? 0 :
+		sn_err_set(err, -ENOMEM, "no memory");
 
-	if (!holding)
-		return sn_err_set(err, -ENOMEM, "no memory");
-	rc = sn_parts_merge(holding, holdings(run, holding), ret, ret_n, err);
+	if (!rc)
+		rc = sn_parts_merge(holding, n, ret, ret_n, err);
 	free(holding);
+	free(copy);
 	if (rc)
 		return rc;
+	n = 0;
 	for (uint32_t i = 0; i < *ret_n; i++)
 		if (!avoided(avoid, (*ret)[i].name) &&
 		    !avoided(&run->avoid, (*ret)[i].name))

@@ -3,10 +3,12 @@
  * snrun.h - the parts of snrun.
  *
  * snrun.c: the command line. setup.c: the job, its plan, its directory.
- * relaunch.c: one generation after the other; repair.c: lost nodes. resize.c: another size. members.c,
- * submit.c, hold.c: jobs that hold more nodes. steer.c: what snctl asks. step.c, steppart.c: one srun and what happens
- * while it runs; stepstop.c: its end; stepgone.c: until it is gone. watch.c: which nodes the job still
- * has. learn.c: timeouts from records. account.c: the job's time and card-seconds. distribute.c: the files on every node.
+ * relaunch.c: one generation after the other; repair.c: lost nodes. resize.c: another
+ * size. members.c, submit.c, hold.c, standin.c: jobs that hold more nodes. steer.c: what
+ * snctl asks, link.c: what snelasticd does; orders.c: how that is done. step.c, steppart.c:
+ * one srun and what happens while it runs; stepstop.c: its end; stepgone.c: until it is
+ * gone. watch.c: which nodes the job still has. learn.c: timeouts from records. account.c:
+ * the job's time and card-seconds. distribute.c: the files on every node.
  */
 #ifndef SN_LAUNCHER_SNRUN_H
 #define SN_LAUNCHER_SNRUN_H
@@ -33,8 +35,18 @@ struct sn_member {
 	uint32_t id;
 	uint32_t dp; /* replicas that its cards are for */
 	bool extra; /* beyond the size wanted */
+	bool standin; /* with --replaces: dp is 0, its cards are for those lost */
+	uint32_t nodes; /* STANDIN: that it is for */
+	char *leave; /* STANDIN: a node that is left once it runs; NULL: none */
+	uint64_t leave_cards; /* of it; 0: all */
 	enum sn_job_phase phase; /* as of the last refresh */
 	struct sn_job job; /* what it holds, where it runs */
+};
+
+/* Single cards that are to have no ranks. */
+struct sn_avoid {
+	char *node;
+	uint64_t cards; /* bits */
 };
 
 struct snrun {
@@ -57,8 +69,14 @@ struct snrun {
 	uint32_t want; /* the dp that it is to have where it can */
 	uint32_t cap; /* the largest that it may have, where cards are free */
 	bool paused; /* asked to be */
-	bool idle; /* no step runs */
+	bool idle; /* no step runs, and it waits */
+	bool runs; /* ranks do */
+	bool ending; /* they were told to */
+	bool stuck; /* it waits for help */
+	bool requeue; /* asked to, when they have ended */
 	struct sn_names avoid; /* nodes that are to have no ranks */
+	struct sn_avoid *avoid_card; /* beside those */
+	uint32_t n_avoid_cards;
 	struct sn_ckptwatch ckpt;
 	bool has_members; /* further cards come by member jobs */
 	struct sn_member *member;
@@ -110,6 +128,9 @@ const struct sn_job *snrun_job_of(const struct snrun *run, uint32_t id);
  * its own time. */
 #define SN_STEER_MS 500 /* between two looks */
 bool snrun_steer(struct snrun *run);
+/* How it is, as JSON; yours to put. */
+struct json_object;
+struct json_object *snrun_status(const struct snrun *run);
 /* While it is paused, wait; true: a signal has stopped it. */
 bool snrun_wait_paused(struct snrun *run);
 /* The base is in its GraceTime: wait for what Slurm does with it, which is a requeue

@@ -14,8 +14,8 @@
 #include <time.h>
 
 #include "launcher/control.h"
-#include "launcher/snrun.h"
-#include "launcher/writefile.h"
+#include "launcher/link.h"
+#include "launcher/orders.h"
 
 static void add_uint(json_object *to, const char *key, uint64_t n)
 {
@@ -74,7 +74,7 @@ static void add_checkpoint(const struct snrun *run, json_object *to)
 		add_uint(to, "progress", state.progress);
 }
 
-static json_object *status(const struct snrun *run)
+json_object *snrun_status(const struct snrun *run)
 {
 	json_object *root = json_object_new_object();
 	json_object *members = json_object_new_array();
@@ -85,7 +85,8 @@ static json_object *status(const struct snrun *run)
 	add_uint(root, "restarts", run->state.restarts);
 	json_object_object_add(root, "state", json_object_new_string(
 		run->paused ? run->idle ? "paused" : "pausing" :
-		run->idle ? "starting" : "running"));
+		run->stuck ? "stuck" : run->ending ? "ending" :
+		run->runs ? "running" : "starting"));
 	json_object_object_add(root, "elastic", json_object_new_boolean(run->elastic));
 	add_uint(root, "dp", run->layout.dp);
 	add_uint(root, "ranks", run->layout.world);
@@ -109,6 +110,9 @@ static json_object *status(const struct snrun *run)
 		add_uint(member, "dp", run->member[i].dp);
 		json_object_object_add(member, "state",
 				       json_object_new_string(phase_name(phase)));
+		if (run->member[i].standin)
+			json_object_object_add(member, "replaces",
+					       json_object_new_boolean(true));
 		json_object_array_add(members, member);
 	}
 	json_object_object_add(root, "members", members);
@@ -127,7 +131,7 @@ static void answer(const struct snrun *run, const char *id, int rc,
 		json_object_object_add(root, "ok", json_object_new_boolean(false));
 		json_object_object_add(root, "error", json_object_new_string(err->text));
 	} else {
-		root = status(run);
+		root = snrun_status(run);
 	}
 	text = json_object_to_json_string_ext(root, JSON_C_TO_STRING_PLAIN);
 	if (text && sn_control_answer(run->dir, id, text))
@@ -137,113 +141,23 @@ static void answer(const struct snrun *run, const char *id, int rc,
 
 /* ---- what is asked -------------------------------------------------------------------------- */
 
-static int check_dp(const struct snrun *run, uint32_t dp, struct sn_err *err)
+/* True: the step is to be ended for it. */
+static bool carry_out(struct snrun *run, const struct sn_control *ask, bool by_link)
 {
-	uint32_t below, above;
+	struct sn_err err = { "" };
+	int rc = snrun_order(run, ask, &err);
+	int failed = rc < 0 ? rc : 0;
 
-	if (!run->elastic)
-		return sn_err_set(err, -EINVAL,
-				  "job %u has no --elastic, so dp=%u is its only size",
-				  run->job.id, run->layout.dp);
-	if (sn_sizes_is_legal(&run->sizes, dp))
-		return 0;
-	below = sn_sizes_at_most(&run->sizes, dp);
-	above = sn_sizes_at_least(&run->sizes, dp);
-	return sn_err_set(err, -EINVAL,
-			  "dp=%u is no size of the job (from %u to %u in steps of %u%s); near it %s %u%s%.0u",
-			  dp, run->sizes.min, run->sizes.max, run->sizes.step,
-			  run->sizes.gbs ? ", with whole micro batches" : "",
-			  below && above ? "are" : "is", below ? below : above,
-			  below && above ? " and " : "", below && above ? above : 0);
-}
-
-static int shrink(struct snrun *run, uint32_t dp, struct sn_err *err)
-{
-	int rc;
-
-	if (!dp)
-		dp = sn_sizes_lower(&run->sizes, run->layout.dp);
-	if (!dp)
-		return sn_err_set(err, -ENODEV,
-				  "dp=%u is the smallest size of the job", run->layout.dp);
-	rc = check_dp(run, dp, err);
-	if (!rc && dp >= run->layout.dp)
-		rc = sn_err_set(err, -EINVAL, "dp=%u is not less than dp=%u, which it has",
-				dp, run->layout.dp);
-	if (rc)
-		return rc;
-	run->cap = run->want = dp;
-	return 1;
-}
-
-static int grow(struct snrun *run, uint32_t dp, struct sn_err *err)
-{
-	int rc, fd;
-
-	if (!dp)
-		dp = sn_sizes_higher(&run->sizes, run->layout.dp);
-	if (!dp)
-		return sn_err_set(err, -ENODEV,
-				  "dp=%u is the largest size of the job", run->layout.dp);
-	rc = check_dp(run, dp, err);
-	if (!rc && dp <= run->layout.dp)
-		rc = sn_err_set(err, -EINVAL, "dp=%u is not more than dp=%u, which it has",
-				dp, run->layout.dp);
-	if (rc)
-		return rc;
-	run->want = dp;
-	if (run->cap < dp)
-		run->cap = dp;
-	snrun_members_fill(run);
-	return snrun_watch_start(run, &fd, err);
-}
-
-static int swap(struct snrun *run, const char *node, struct sn_err *err)
-{
-	struct sn_plan plan = { 0 };
-	uint32_t i = 0;
-	int rc;
-
-	while (i < run->plan.n_nodes && strcmp(run->plan.node[i].name, node))
-		i++;
-	if (i == run->plan.n_nodes)
-		return sn_err_set(err, -ENODEV, "node %.80s is not in the job", node);
-	if (sn_names_add(&run->avoid, node))
-		return sn_err_set(err, -ENOMEM, "no memory");
-	rc = snrun_fit(run, NULL, run->cap, &plan, err);
-	if (rc) {
-		free(run->avoid.name[--run->avoid.n]);
-		return sn_err_prefix(err, rc, "without node %.80s: ", node);
-	}
-	sn_plan_done(&plan);
-	return run->plan.node[i].ranks ? 1 : 0;
-}
-
-/* 1: the step is to be ended for it. */
-static int act(struct snrun *run, const struct sn_control *ask,
-	       struct sn_err *err)
-{
-	switch (ask->op) {
-	case SN_CONTROL_STATUS:
-		return 0;
-	case SN_CONTROL_SHRINK:
-		return shrink(run, ask->dp, err);
-	case SN_CONTROL_GROW:
-		return grow(run, ask->dp, err);
-	case SN_CONTROL_SWAP:
-		return swap(run, ask->node, err);
-	case SN_CONTROL_PAUSE:
-		run->paused = true;
-		return 1;
-	case SN_CONTROL_RESUME:
-		run->paused = false;
-		return 0;
-	case SN_CONTROL_REPLACE:
-	case SN_CONTROL_REQUEUE:
-		return sn_err_set(err, -EINVAL, "this snrun cannot %s",
-				  sn_control_name(ask->op));
-	}
-	return -EINVAL;
+	if (ask->op != SN_CONTROL_STATUS)
+		snrun_say("asked to %s%s%s%s: %s%s%s%s", sn_control_name(ask->op),
+			  *ask->node ? " " : "", ask->node, ask->cards ? " (cards)" : "",
+			  rc < 0 ? err.text : "done as soon as it can be",
+			  *ask->why ? " (" : "", ask->why, *ask->why ? ")" : "");
+	if (by_link)
+		snrun_link_answer(run, failed, err.text);
+	else
+		answer(run, ask->id, failed, &err);
+	return rc > 0;
 }
 
 bool snrun_steer(struct snrun *run)
@@ -251,17 +165,11 @@ bool snrun_steer(struct snrun *run)
 	struct sn_control ask;
 	bool end = false;
 
-	while (!sn_control_next(run->dir, &ask)) {
-		struct sn_err err = { "" };
-		int rc = act(run, &ask, &err);
-
-		if (ask.op != SN_CONTROL_STATUS)
-			snrun_say("asked to %s%s%s: %s", sn_control_name(ask.op),
-				  *ask.node ? " " : "", ask.node,
-				  rc < 0 ? err.text : "done as soon as it can be");
-		end |= rc > 0;
-		answer(run, ask.id, rc < 0 ? rc : 0, &err);
-	}
+	while (!sn_control_next(run->dir, &ask))
+		end |= carry_out(run, &ask, false);
+	while (!snrun_link_next(run, &ask))
+		end |= carry_out(run, &ask, true);
+	snrun_link_look(run);
 	return end;
 }
 
@@ -317,7 +225,7 @@ bool snrun_wait_paused(struct snrun *run)
 	run->idle = true;
 	if (run->paused)
 		snrun_say("paused; snctl elastic resume %u goes on", run->job.id);
-	while (run->paused) {
+	while (run->paused && !run->requeue) {
 		int sig = sigtimedwait(&stop, NULL, &pause);
 
 		if (sig > 0) {

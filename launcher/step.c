@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launcher/link.h"
 #include "launcher/step.h"
 
 #define RETRY_MS 100 /* until a step exists that a signal can go to */
@@ -99,6 +100,8 @@ void step_lose_node(struct step *s, const char *name)
 
 	for (uint32_t i = 0; i < plan->n_nodes; i++)
 		if (!strcmp(plan->node[i].name, name)) {
+			if (!s->lost[i] && plan->node[i].ranks)
+				snrun_link_lost(s->run, name);
 			s->lost[i] = true;
 			s->out->node_lost |= plan->node[i].ranks > 0;
 		}
@@ -191,7 +194,8 @@ static void pass_deadline(struct step *s)
 		step_look_at_checkpoint(s, now);
 		snrun_account_look(s->run, false);
 		if (snrun_steer(s->run))
-			step_end_on_purpose(s, s->run->paused ? "pause" : "resize");
+			step_end_on_purpose(s, s->run->requeue ? "requeue" :
+					    s->run->paused ? "pause" : "resize");
 	}
 	if (s->resize_at && now >= s->resize_at) {
 		s->resize_at = 0;
@@ -244,7 +248,7 @@ static void wait_for(struct step *s, struct pollfd *fd)
 {
 	struct signalfd_siginfo info;
 	int wait = step_any_pending(s) ? RETRY_MS : -1;
-	nfds_t n = 2;
+	nfds_t n = 3;
 
 	wait = soonest(wait, s->deadline);
 	wait = soonest(wait, s->soft_at);
@@ -254,6 +258,7 @@ static void wait_for(struct step *s, struct pollfd *fd)
 		wait = soonest(wait, s->resize_at);
 	fd[0] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
 	fd[1] = (struct pollfd){ .fd = s->changes, .events = POLLIN };
+	fd[2] = (struct pollfd){ .fd = snrun_link_fd(), .events = POLLIN };
 	for (uint32_t p = 0; p < s->n_parts; p++) {
 		fd[n++] = (struct pollfd){ .fd = s->part[p].says, .events = POLLIN };
 		fd[n++] = (struct pollfd){ .fd = s->part[p].tasks, .events = POLLIN };
@@ -261,13 +266,15 @@ static void wait_for(struct step *s, struct pollfd *fd)
 	if (poll(fd, n, wait) < 0)
 		return;
 	for (uint32_t p = 0; p < s->n_parts; p++) {
-		if (fd[2 + 2 * p].revents)
-			step_part_read_says(&s->part[p]);
 		if (fd[3 + 2 * p].revents)
+			step_part_read_says(&s->part[p]);
+		if (fd[4 + 2 * p].revents)
 			step_part_read_tasks(&s->part[p]);
 	}
 	if (fd[1].revents)
 		read_changes(s);
+	if (fd[2].revents)
+		s->steer_at = 0; /* an order */
 	if (fd[0].revents && read(s->signals, &info, sizeof(info)) == sizeof(info))
 		take_signal(s, &info);
 	step_send_pending(s);
@@ -332,7 +339,7 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 		.part = calloc((size_t)run->n_parts + 1, sizeof(*s.part)),
 		.changes = -1,
 	};
-	struct pollfd *fd = calloc((size_t)run->n_parts * 2 + 2, sizeof(*fd));
+	struct pollfd *fd = calloc((size_t)run->n_parts * 2 + 3, sizeof(*fd));
 	bool ready = false;
 	int rc = 0;
 
@@ -347,6 +354,8 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 	if (!rc) {
 		ready = true;
 		rc = launch(&s, err);
+		run->runs = true;
+		snrun_link_tell(run);
 	}
 	while (ready && !step_all_ended(&s)) {
 		wait_for(&s, fd);
@@ -354,6 +363,7 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 		/* The signal may have been one of several that were one. */
 		reap(&s);
 	}
+	run->runs = run->ending = false;
 	for (uint32_t p = 0; p < s.n_parts; p++)
 		step_part_drain(&s.part[p]);
 	if (s.signals >= 0)

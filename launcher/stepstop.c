@@ -9,6 +9,7 @@
 
 #include <signal.h>
 
+#include "launcher/link.h"
 #include "launcher/step.h"
 
 #define KILLED_MS 10000 /* for srun, after SIGKILL to its step */
@@ -108,10 +109,11 @@ void step_end(struct step *s)
 	}
 	if (s->ending || step_all_ended(s))
 		return;
-	s->ending = true;
+	s->ending = s->run->ending = true;
 	s->out->cut = true;
 	s->grace = restart_wait(s);
 	s->deadline = soon;
+	snrun_link_tell(s->run);
 	if (!gasp) {
 		step_tell(s);
 		return;
@@ -138,13 +140,14 @@ void step_end_on_purpose(struct step *s, const char *why)
 	snrun_ask_checkpoint(s->run, why);
 	snrun_account_ask(s->run);
 	s->out->resize = true;
-	s->ending = true;
+	s->ending = s->run->ending = true;
 	s->out->cut = true;
 	s->soft_at = now + (int64_t)soft * 1000;
 	s->grace = (int64_t)hard * 1000;
 	s->deadline = now + s->grace;
 	s->wait_marker = !ckpt->exits;
 	s->warned = ckpt->signal == SIGTERM;
+	snrun_link_tell(s->run);
 	if (ckpt->signal)
 		step_send_all(s, ckpt->signal);
 }

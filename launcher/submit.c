@@ -54,8 +54,18 @@ static void add_given(struct sn_words *argv, const char *option, const char *val
 		sn_words_add(argv, "--%s=%s", option, value);
 }
 
+/* What a job beside the base is to hold. */
+struct want {
+	char spec[SN_LAYOUT_TEXT_MAX];
+	char name[32]; /* behind the base's */
+	uint32_t dp; /* its part of the pool: that of so many replicas, */
+	uint32_t ranks; /* or of so many ranks */
+	bool extra, near, replaces;
+};
+
 /* A part of the job's pool, where that is the job's; else what each has. */
-static void add_pool(const struct snrun *run, uint32_t dp, struct sn_words *argv)
+static void add_pool(const struct snrun *run, const struct want *want,
+		     struct sn_words *argv)
 {
 	static const char *const per[] = {
 		[SN_POOL_SUPERNODE] = "/supernode", [SN_POOL_NODE] = "/node",
@@ -73,8 +83,10 @@ static void add_pool(const struct snrun *run, uint32_t dp, struct sn_words *argv
 		return;
 	case SN_POOL_TOTAL:
 		/* The base's --pool is for the layout that it has. */
-		size = size / run->job.spec.layout.dp * dp;
-		bw = bw / run->job.spec.layout.dp * dp;
+		size = want->dp ? size / run->job.spec.layout.dp * want->dp :
+			size / run->job.spec.layout.world * want->ranks;
+		bw = want->dp ? bw / run->job.spec.layout.dp * want->dp :
+			bw / run->job.spec.layout.world * want->ranks;
 		break;
 	default:
 		break;
@@ -115,29 +127,23 @@ static char *far_nodes(const struct snrun *run)
 }
 
 static int add_options(const struct snrun *run, const slurm_job_info_t *info,
-		       uint32_t dp, bool extra, bool near, struct sn_words *argv,
-		       struct sn_err *err)
+		       const struct want *want, struct sn_words *argv, struct sn_err *err)
 {
-	char spec[SN_LAYOUT_TEXT_MAX], self[PATH_MAX];
-	struct sn_layout layout = run->layout;
+	char self[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *far = near ? far_nodes(run) : NULL;
-	int rc = sn_layout_set_dp(&layout, dp, err);
+	char *far = want->near ? far_nodes(run) : NULL;
 
-	if (rc) {
-		free(far);
-		return rc;
-	}
 	self[len > 0 ? len : 0] = '\0';
-	sn_layout_format(&layout, spec, sizeof(spec));
 	add_environment(argv);
 	sn_words_add(argv, "sbatch");
 	sn_words_add(argv, "--parsable");
-	sn_words_add(argv, "--job-name=%s+%u", info->name ? info->name : "job", dp);
+	sn_words_add(argv, "--job-name=%s+%s", info->name ? info->name : "job", want->name);
 	sn_words_add(argv, "--comment=" SN_MEMBER_COMMENT "%u:%u", run->job.id,
 		     run->state.requeues);
-	sn_words_add(argv, "--parallel=%s", spec);
-	add_pool(run, dp, argv);
+	sn_words_add(argv, "--parallel=%s", want->spec);
+	if (want->replaces)
+		sn_words_add(argv, "--replaces=%u", run->job.id);
+	add_pool(run, want, argv);
 	add_given(argv, "partition", info->partition);
 	add_given(argv, "account", info->account);
 	add_given(argv, "qos", info->qos);
@@ -155,7 +161,7 @@ static int add_options(const struct snrun *run, const slurm_job_info_t *info,
 	    run->job.spec.pool.per == SN_POOL_NONE)
 		sn_words_add(argv, "--mem-per-cpu=%lluM",
 			     (unsigned long long)(info->pn_min_memory & ~MEM_PER_CPU));
-	if (extra)
+	if (want->extra)
 		sn_words_add(argv, "--nice=%d", NICE_LAST);
 	sn_words_add(argv, "--no-requeue");
 	sn_words_add(argv, "--chdir=/");
@@ -166,8 +172,8 @@ static int add_options(const struct snrun *run, const slurm_job_info_t *info,
 	return argv->failed ? sn_err_set(err, -ENOMEM, "no memory") : 0;
 }
 
-int snrun_submit_member(const struct snrun *run, uint32_t dp, bool extra,
-			bool near, uint32_t *ret_id, struct sn_err *err)
+static int submit(const struct snrun *run, const struct want *want, uint32_t *ret_id,
+		  struct sn_err *err)
 {
 	const struct sn_program_limits limits = { 1, SUBMIT_S, 4096 };
 	struct sn_program program = { .about = "a member" };
@@ -179,7 +185,7 @@ int snrun_submit_member(const struct snrun *run, uint32_t dp, bool extra,
 	if (sn_api_load_job(run->job.id, &jobs) || jobs->record_count != 1)
 		return sn_err_set(err, -EIO, "slurmctld did not tell of job %u",
 				  run->job.id);
-	rc = add_options(run, &jobs->job_array[0], dp, extra, near, &argv, err);
+	rc = add_options(run, &jobs->job_array[0], want, &argv, err);
 	slurm_free_job_info_msg(jobs);
 	if (!rc) {
 		program.argv = (const char *const *)argv.word;
@@ -194,6 +200,32 @@ int snrun_submit_member(const struct snrun *run, uint32_t dp, bool extra,
 	sn_programs_done(&program, 1);
 	sn_words_done(&argv);
 	return rc;
+}
+
+int snrun_submit_member(const struct snrun *run, uint32_t dp, bool extra,
+			bool near, uint32_t *ret_id, struct sn_err *err)
+{
+	struct want want = { .dp = dp, .extra = extra, .near = near };
+	struct sn_layout layout = run->layout;
+	int rc = sn_layout_set_dp(&layout, dp, err);
+
+	if (rc)
+		return rc;
+	sn_layout_format(&layout, want.spec, sizeof(want.spec));
+	snprintf(want.name, sizeof(want.name), "%u", dp);
+	return submit(run, &want, ret_id, err);
+}
+
+int snrun_submit_standin(const struct snrun *run, uint32_t cards, uint32_t nodes,
+			 uint32_t *ret_id, struct sn_err *err)
+{
+	struct want want = { .ranks = cards * nodes, .replaces = true };
+
+	/* Any layout that takes these cards, on whole nodes: what the ranks are is for the
+	 * base's to say. */
+	snprintf(want.spec, sizeof(want.spec), "tp=%u,dp=%u", cards, nodes);
+	snprintf(want.name, sizeof(want.name), "standin");
+	return submit(run, &want, ret_id, err);
 }
 
 int snrun_free_member(const struct snrun *run, uint32_t id, struct sn_err *err)

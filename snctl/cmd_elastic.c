@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cmd_elastic.c - snctl elastic: see and steer a running job through its snrun,
- * by files in the job's directory (launcher/control.h).
+ * by files in the job's directory (launcher/control.h), or by snelasticd where that
+ * cannot be seen, and for operators.
  */
 #include "config.h"
 
@@ -19,8 +20,10 @@
 #include "launcher/control.h"
 #include "launcher/jobdir.h"
 #include "launcher/slurmapi.h"
+#include "snctl/cardlist.h"
 #include "snctl/cli.h"
 #include "snctl/confpath.h"
+#include "snctl/elasticask.h"
 #include "snctl/elasticlist.h"
 #include "snctl/readfile.h"
 #include "snctl/slurmconnect.h"
@@ -32,7 +35,7 @@
 #define MEMBER "supernode:member="
 
 struct options {
-	const char *dir;
+	const char *dir, *reason;
 	uint32_t dp, timeout;
 	bool json;
 };
@@ -109,20 +112,41 @@ static int find_dir(struct target *target, const char *given, struct sn_err *err
 
 /* root acts as the owner: the directory is his, and may be on a file system where
  * root is nobody. */
-static int become(uint32_t uid, uint32_t job, struct sn_err *err)
+static int become(uint32_t uid, struct sn_err *err)
 {
 	const struct passwd *pw = getpwuid(uid);
 
 	if (geteuid() == uid)
 		return 0;
-	if (geteuid())
-		return sn_err_set(err, -EPERM,
-				  "job %u is user %u's: only he and root can steer it",
-				  job, uid);
 	if (!pw || setgroups(0, NULL) || setegid(pw->pw_gid) || seteuid(uid))
 		return sn_err_set(err, -EPERM, "cannot act as user %u: %s", uid,
 				  strerror(errno));
 	return 0;
+}
+
+/* Operators have only the daemon; others, too, where they cannot see the directory. */
+static int ask_snrun(const struct target *target, const struct sn_control *order,
+		     uint32_t wait_ms, char **ret, struct sn_err *err)
+{
+	bool is_his = !geteuid() || geteuid() == target->uid;
+	struct sn_err why;
+	int by_daemon, rc = -ENOENT;
+
+	if (is_his) {
+		rc = become(target->uid, err);
+		if (!rc)
+			rc = sn_control_ask(target->dir, order, wait_ms, ret, err);
+		if (rc != -ENOENT && rc != -EACCES)
+			return rc;
+	}
+	by_daemon = elasticask(target->job, order, wait_ms, ret, &why);
+	if (!by_daemon || (by_daemon != -EHOSTUNREACH && by_daemon != -ENOENT))
+		return by_daemon ? sn_err_set(err, by_daemon, "%s", why.text) : 0;
+	if (is_his)
+		return rc; /* what is wrong with the directory says more */
+	return sn_err_set(err, -EPERM,
+			  "job %u is user %u's: only he and root can steer it, and operators through snelasticd; %s",
+			  target->job, target->uid, why.text);
 }
 
 /* ---- what it says ------------------------------------------------------------------------ */
@@ -177,6 +201,10 @@ static void print(json_object *root)
 		printf("last checkpoint: %lld s ago\n",
 		       (long long)number(root, "checkpoint_age"));
 	print_account(root);
+	if (json_object_object_get_ex(root, "attached", &members))
+		printf("as its snrun told snelasticd %lld s ago%s\n",
+		       (long long)number(root, "heard"),
+		       json_object_get_boolean(members) ? "" : ", which it no longer reaches");
 	if (!json_object_object_get_ex(root, "members", &members) ||
 	    !(n = json_object_array_length(members)))
 		return;
@@ -226,6 +254,22 @@ static int show(const char *text, const struct options *o, struct sn_err *err)
 
 /* ---- the command -------------------------------------------------------------------------- */
 
+static int take_node(const char *text, struct sn_control *ask, struct sn_err *err)
+{
+	size_t len = strlen(text);
+	int rc = 0;
+
+	if (strchr(text, ':'))
+		rc = snctl_cards_split(text, &len, &ask->cards, err);
+	if (!rc && (!len || len >= sizeof(ask->node)))
+		rc = sn_err_set(err, -EINVAL, "%.80s is no node", text);
+	if (!rc) {
+		memcpy(ask->node, text, len);
+		ask->node[len] = '\0';
+	}
+	return rc;
+}
+
 static int parse(int argc, char **argv, struct options *o,
 		 struct sn_control *ask, uint32_t *ret_job, struct sn_err *err)
 {
@@ -233,16 +277,19 @@ static int parse(int argc, char **argv, struct options *o,
 		{ "dp", "N", CLI_UINT, &o->dp, "shrink, grow: to this size, not the next", false, 1, UINT32_MAX },
 		{ "dir", "DIR", CLI_STRING, &o->dir, "the job's directory, where the job has set SUPERNODE_JOB_DIR itself", false, 0, 0 },
 		{ "timeout", "S", CLI_UINT, &o->timeout, "how long to wait for an answer (10)", false, 1, 3600 },
+		{ "reason", "TEXT", CLI_STRING, &o->reason, "why, for the line that snrun prints", false, 0, 0 },
 		{ "json", NULL, CLI_FLAG, &o->json, "the answer as JSON", false, 0, 0 },
 		{ 0 },
 	};
 	const struct cli cli = {
 		.command = "elastic",
-		.usage = "status | status|shrink|grow|pause|resume JOBID | swap JOBID NODE [OPTIONS]",
+		.usage = "status | status|shrink|grow|pause|resume|requeue JOBID | swap JOBID NODE[:CARDS] | replace JOBID [NODE[:CARDS]] [OPTIONS]",
 		.about = "See a running job and steer it, through its snrun. shrink and grow change its\n"
-			 "data-parallel size, swap takes the ranks off a node, pause ends the ranks and\n"
-			 "keeps the nodes until resume. Ranks are asked for a checkpoint first. Only for\n"
-			 "the job's owner and root. status without a job lists all elastic jobs, with\n"
+			 "data-parallel size, swap takes the ranks off a node or some of its cards, replace\n"
+			 "fetches nodes for those that the job has lost (and for NODE, which the ranks then\n"
+			 "leave), pause ends the ranks and keeps the nodes until resume, requeue has the job\n"
+			 "start anew. Ranks are asked for a checkpoint first. For the job's owner, root and,\n"
+			 "through snelasticd, operators. status without a job lists all elastic jobs, with\n"
 			 "what snelasticd has decided for them.",
 		.opts = opts,
 		.max_args = 3,
@@ -261,17 +308,22 @@ static int parse(int argc, char **argv, struct options *o,
 				  "what to do and a job are needed: snctl elastic status JOBID");
 	if (sn_control_find(args[0], &ask->op))
 		return sn_err_set(err, -EINVAL,
-				  "%.40s is none of status, shrink, grow, swap, pause, resume",
-				  args[0]);
+				  "%.40s is none of " SN_CONTROL_NAMES, args[0]);
 	if (sn_parse_uint(args[1], 1, UINT32_MAX, &id, err))
 		return sn_err_prefix(err, -EINVAL, "the job: ");
 	*ret_job = (uint32_t)id;
-	if ((ask->op == SN_CONTROL_SWAP) != (n == 3))
-		return sn_err_set(err, -EINVAL, ask->op == SN_CONTROL_SWAP ?
-				  "swap needs a node: snctl elastic swap JOBID NODE" :
-				  "%s takes a job only", args[0]);
+	if (n == 3 ? ask->op != SN_CONTROL_SWAP && ask->op != SN_CONTROL_REPLACE :
+	    ask->op == SN_CONTROL_SWAP)
+		return sn_err_set(err, -EINVAL, n == 3 ? "%s takes a job only" :
+				  "%s needs a node: snctl elastic swap JOBID NODE", args[0]);
 	if (n == 3)
-		snprintf(ask->node, sizeof(ask->node), "%s", args[2]);
+		rc = take_node(args[2], ask, err);
+	if (rc)
+		return rc;
+	if (o->reason && (size_t)snprintf(ask->why, sizeof(ask->why), "%s", o->reason) >=
+	    sizeof(ask->why))
+		return sn_err_set(err, -EINVAL, "--reason is longer than %zu bytes",
+				  sizeof(ask->why) - 1);
 	if (o->dp && ask->op != SN_CONTROL_SHRINK && ask->op != SN_CONTROL_GROW)
 		return sn_err_set(err, -EINVAL, "--dp goes with shrink and grow");
 	ask->dp = o->dp;
@@ -302,9 +354,7 @@ int cmd_elastic(int argc, char **argv)
 	if (!rc)
 		rc = find_dir(&target, o.dir, &err);
 	if (!rc)
-		rc = become(target.uid, target.job, &err);
-	if (!rc)
-		rc = sn_control_ask(target.dir, &ask, o.timeout * 1000, &answer, &err);
+		rc = ask_snrun(&target, &ask, o.timeout * 1000, &answer, &err);
 	if (!rc)
 		rc = show(answer, &o, &err);
 	free(answer);

@@ -51,6 +51,7 @@ struct sn_policy {
 	uint32_t elastic_members_max;
 	uint32_t elastic_grow; /* 0: no, 1: yes */
 	uint32_t elastic_wait; /* s */
+	uint32_t help_wait; /* s */
 	uint32_t elastic_poll; /* s */
 	uint32_t checkpoint_soft, checkpoint_hard; /* s */
 	uint32_t checkpoint_preset; /* index into sn_ckpt_presets */
