@@ -32,7 +32,8 @@ $(printf '%s\n' "${SN_POLICY:-}")
 END
 command -v snelasticd >/dev/null || skip_all "snelasticd is not built"
 ok "snelasticd runs" start_elasticd -v || bail "and so the rest" "$(tail -n 5 "$CL_DIR/log/snelasticd.log")"
-export STEPS=${SN_STEPS:-240} STEP_MS=${SN_STEP_MS:-120} EVERY=10
+CL_ELASTICD=$(command -v snelasticd)
+export STEPS=${SN_STEPS:-500} STEP_MS=${SN_STEP_MS:-120} EVERY=10
 export WORK TESTS SN_SRCDIR SN_BUILDDIR CL_DIR CL_SLURM CL_NODES CL_PER CL_CARDS CL_ELASTICD CL_PLUGINS CL_MODE
 seed=${SN_SEED:-$(date +%s)}
 diag "seed $seed (SN_SEED=$seed draws the same again)"

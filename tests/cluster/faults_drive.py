@@ -132,6 +132,9 @@ class Driver:
                 self.notes["zombies that the driver requeued"] += 1
                 do.run("scontrol", "requeue", str(job.id))
                 job.zombie_since = 0
+            if HELP and job.pending == "BeginTime" and now - job.waits_since > 5:
+                self.notes["requeued jobs that the driver started"] += 1
+                do.run("scontrol", "update", "jobid=%d" % job.id, "starttime=now")
             if job.over():
                 self.jobs.remove(job)
                 self.ended.append(job)
@@ -247,7 +250,7 @@ class Driver:
     def settle(self, rng, fault):
         """Mostly until all go on; sometimes the next comes in the midst of it."""
         early = rng.random() < 0.25
-        until = time.time() + (rng.uniform(0.2, 4) if early else 75)
+        until = time.time() + (rng.uniform(0.2, 4) if early else 40)
         while time.time() < until:
             self.turn()
             if not early and not any(f.must == "next" for j in self.jobs for f in j.open):

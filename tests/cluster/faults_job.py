@@ -158,12 +158,14 @@ class Job:
             return "spare"
         if re.search(r"stand-in|replacement", text):
             return "replace"
-        if sizes:
-            return "shrink" if int(sizes[-1][0]) < int(sizes[0][1]) else "grow" \
-                if int(sizes[-1][0]) > int(sizes[0][1]) else "placed anew, same size"
-        if "placed anew" in text:
-            return "placed anew, same size"
-        return "started again"
+        if sizes and sizes[-1][0] != sizes[0][1]:
+            return "shrink" if int(sizes[-1][0]) < int(sizes[0][1]) else "grow"
+        if self.hosts() != f.at[self.name][2]:
+            return "other nodes, same size"
+        return "restart in place"
+
+    def hosts(self):
+        return sorted(do.text_of("%s/jobs/%d/hostfile" % (do.WORK, self.id)).split())
 
     def describe(self):
         steps = do.steps_of(self.dir)[-1:]

@@ -16,7 +16,7 @@ class Fault:
         self.must = "next"
         self.label = kind
         self.since = time.time()
-        self.at = {j.name: (len(do.text_of(j.out)), j.restarts) for j in hits}
+        self.at = {j.name: (len(do.text_of(j.out)), j.restarts, j.hosts()) for j in hits}
         self.hits, self.ends = hits, []
         self.late = self.waited = False
         driver.say("fault %d: %s" % (number, text))
