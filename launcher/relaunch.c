@@ -232,9 +232,12 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	 * An srun that ended by itself has seen all ranks end, but those of lost
 	 * nodes. Yet Slurm takes up to a minute to close the books on a step
 	 * of more than seven nodes that has lost one: slurmstepds report along a
-	 * tree, and the one above the lost node waits for it.
+	 * tree, and the one above the lost node waits for it. And where srun could
+	 * start none, what is in its way may be a step that has ended long ago: a
+	 * slurmctld that was killed knows it again from its saved state.
 	 */
 	if ((out->node_lost && !run->srun_killed) ||
+	    (!out->node_lost && !out->rank_failed && !out->resize) ||
 	    (run->srun_killed ? !snrun_end_steps(&run->state) :
 	     !snrun_steps_gone(&run->state)))
 		run->state.overlap = true;
