@@ -234,6 +234,9 @@ static int start(const struct sn_act *act, const slurm_job_info_t *info, time_t 
 		return END(SN_ACT_ALREADY, "it runs");
 	if (!info->priority)
 		return END(SN_ACT_VOID, "it is held");
+	/* Only then does slurmctld have it wait. */
+	if (info->job_state & JOB_COMPLETING)
+		return sn_err_set(text, -EBUSY, "job %u is still completing", info->job_id);
 	waits = info->eligible_time > now;
 	if (*act->node && names(info->req_nodes, act->node))
 		stale = is_out(act->node, text);
@@ -243,8 +246,8 @@ static int start(const struct sn_act *act, const slurm_job_info_t *info, time_t 
 		return END(SN_ACT_ALREADY, "it waits for nothing but nodes");
 	/* Nodes would refuse a new run whose credential is not younger than the order
 	 * to end the old one, to the second. */
-	if ((info->job_state & JOB_COMPLETING) || now <= info->submit_time)
-		return sn_err_set(text, -EBUSY, "job %u is still completing", info->job_id);
+	if (now <= info->submit_time)
+		return sn_err_set(text, -EBUSY, "job %u was completing a moment ago", info->job_id);
 	sn_api_init_update(&desc, info->job_id);
 	if (waits)
 		desc.begin_time = now;
