@@ -79,9 +79,41 @@ void act_finish(struct sn_daemon *d, struct act_entry *e, enum sn_act_end end, c
 	act_go_on(d);
 }
 
+static void answer(struct sn_daemon *d, struct sn_request *r, uint64_t id)
+{
+	struct json_object *o = request_ok();
+
+	if (o)
+		json_object_object_add(o, "id", json_object_new_int64((int64_t)id));
+	request_answer(d, r, o);
+}
+
+void act_answer(struct sn_daemon *d, struct sn_request *r, uint64_t id)
+{
+	struct act_entry *e = act_of(d->acts, id);
+
+	if (e && e->state == ACT_WANTED && !e->request)
+		e->request = r;
+	else
+		answer(d, r, id);
+}
+
+void act_begun(struct sn_daemon *d, struct act_entry *e)
+{
+	struct sn_request *r = e->request;
+
+	e->state = ACT_BEGUN;
+	e->request = NULL;
+	if (r)
+		answer(d, r, e->act.id);
+}
+
 void act_forget(struct sn_acts *a, struct act_entry *e)
 {
 	struct act_entry **at = &a->first;
+
+	if (e->request)
+		request_free(e->request);
 
 	while (*at != e)
 		at = &(*at)->next;

@@ -94,6 +94,9 @@ bool act_ended(const struct sn_daemon *d, enum sn_act_kind kind, uint32_t job,
 	       const char *node, enum sn_act_end *ret, int64_t *ret_ago_ms);
 
 /* ---- for the daemon's other parts ---- */
+struct sn_request;
+/* Answer r when the action of that id is in the journal; takes r. */
+void act_answer(struct sn_daemon *d, struct sn_request *r, uint64_t id);
 int act_start(struct sn_daemon *d, struct sn_err *err);
 void act_end(struct sn_daemon *d);
 /* In charge: read the journal, and take up what an earlier daemon has begun. */

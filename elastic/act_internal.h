@@ -34,6 +34,7 @@ struct act_entry {
 	int64_t next_try, since; /* ms */
 	enum sn_act_end end;
 	char text[SN_ACT_WHY];
+	struct sn_request *request; /* answered when it is begun */
 	struct act_entry *next;
 };
 
@@ -75,6 +76,7 @@ void act_go_on(struct sn_daemon *d);
 void act_wake(struct sn_daemon *d, int64_t in_ms);
 int64_t act_retry_in(uint32_t tries);
 void act_finish(struct sn_daemon *d, struct act_entry *e, enum sn_act_end end, const char *text);
+void act_begun(struct sn_daemon *d, struct act_entry *e); /* it is in the journal */
 void act_forget(struct sn_acts *a, struct act_entry *e);
 struct act_entry *act_add(struct sn_acts *a, const struct sn_act *act, enum act_state state);
 struct act_entry *act_of(struct sn_acts *a, uint64_t id);

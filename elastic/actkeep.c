@@ -66,7 +66,7 @@ static void settle(struct sn_daemon *d, bool written)
 		if (e->state == ACT_ENDED)
 			act_forget(d->acts, e);
 		else if (e->state == ACT_WANTED)
-			e->state = ACT_BEGUN;
+			act_begun(d, e);
 	}
 }
 

@@ -62,7 +62,6 @@ static int find_target(struct sn_daemon *d, struct sn_act *act, struct sn_err *e
 void op_elastic_act(struct sn_daemon *d, struct sn_request *r)
 {
 	struct sn_act act = { 0 };
-	struct json_object *o;
 	struct sn_err err;
 	uint64_t id = 0;
 	int rc;
@@ -88,8 +87,5 @@ void op_elastic_act(struct sn_daemon *d, struct sn_request *r)
 			     SN_OP_CODE_INVALID : SN_OP_CODE_AGAIN, "%s", err.text);
 		return;
 	}
-	o = request_ok();
-	if (o)
-		json_object_object_add(o, "id", json_object_new_int64((int64_t)id));
-	request_answer(d, r, o);
+	act_answer(d, r, id);
 }

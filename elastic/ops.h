@@ -47,8 +47,8 @@
  *			"status" what it said last
  * elastic.act		{"op": "elastic.act", "do": "node-out", "node": "n003", "why": "…"}, or "do":
  *			"requeue", "start" or "cancel" with "job": by operators, what the daemon
- *			does by itself (elastic/act.h); jobs with --parallel only → "id"; what
- *			comes of it is an event
+ *			does by itself (elastic/act.h); jobs with --parallel only → "id", when it
+ *			is in the journal; what comes of it is an event
  * elastic.show		{"op": "elastic.show"} → "jobs": a list of the elastic jobs that run,
  *			{"job": 12, "state": "running", "dp": 6, "min_dp": 2, "want_dp": 8,
  *			"max_dp": 12, "generation": 3, "since_safe": 41.5, "failures": 0,
