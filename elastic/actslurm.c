@@ -311,8 +311,9 @@ static int take_out(const struct sn_act *act, const node_info_t *info, bool late
 	/* Drained and idle is also what becomes of one that is down, drained, and alive. */
 	if (drained && (down || (info->node_state & NODE_STATE_BASE) == NODE_STATE_IDLE))
 		return END(SN_ACT_ALREADY, "it is out");
-	if (late && !down && !drained)
-		return END(SN_ACT_VOID, "it is back in service, and the order is old");
+	if (!down && !drained && (late || (double)info->slurmd_start_time > act->at + 1))
+		return END(SN_ACT_VOID, "%s", late ? "it is in service, and the order is old" :
+			   "its slurmd has been started since");
 	snprintf(reason, sizeof(reason), REASON "%s", act->why);
 	/* Who has drained it keeps his reason. */
 	if (!down)
