@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <netdb.h>
@@ -151,6 +152,20 @@ static void find_names(struct sn_daemon_conf *conf)
 	}
 }
 
+/* Names would be asked of a name server at each reload. */
+static int check_metrics(const struct sn_policy *policy, struct sn_err *err)
+{
+	const char *address = policy->metrics_address;
+	unsigned char buf[sizeof(struct in6_addr)];
+
+	if (!*address || inet_pton(AF_INET, address, buf) == 1 ||
+	    inet_pton(AF_INET6, address, buf) == 1)
+		return 0;
+	return sn_err_set(err, -EINVAL,
+			  "MetricsAddress=%.80s: want a number of IPv4 or IPv6, such as 127.0.0.1, 0.0.0.0 or ::1, or nothing for all addresses",
+			  address);
+}
+
 int sn_daemon_conf_load(const char *config, struct sn_daemon_conf *ret, struct sn_err *err)
 {
 	char *path = NULL;
@@ -164,6 +179,8 @@ int sn_daemon_conf_load(const char *config, struct sn_daemon_conf *ret, struct s
 	if (!rc && !ret->where.n_hosts)
 		rc = sn_err_set(err, -EINVAL,
 				"neither ElasticdHosts nor slurm.conf's SlurmctldHost says where to run");
+	if (!rc)
+		rc = check_metrics(&ret->policy, err);
 	if (!rc)
 		rc = read_operators(ret, err);
 	if (!rc)

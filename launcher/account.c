@@ -17,6 +17,9 @@
 
 #define OPENING_MS 500 /* between two looks until there is a first step */
 #define WORK_MS 2000 /* and then */
+/* A marker is seen a little later than it was written, over a network file system so
+ * much; where its time says more, the clock that wrote it is wrong. */
+#define LATE_S 90
 
 static double wall_of(const struct snrun *run, int64_t ms)
 {
@@ -144,17 +147,29 @@ void snrun_account_cards(struct snrun *run, const bool *lost)
 /* ---- progress and safe points ---- */
 
 /* Of the progress file alone: a program that writes none shows no steps. */
-static bool has_stepped(const struct snrun *run)
+static bool has_stepped(struct snrun *run)
 {
-	const struct stat *old = &run->ckpt.progress;
+	struct stat *old = &run->account.progress, st;
 	char path[PATH_MAX + 16];
-	struct stat st;
+	bool changed;
 
 	snprintf(path, sizeof(path), "%s/" SN_CKPT_PROGRESS, run->dir);
-	return !lstat(path, &st) &&
-		(st.st_ino != old->st_ino || st.st_size != old->st_size ||
-		 st.st_mtim.tv_sec != old->st_mtim.tv_sec ||
-		 st.st_mtim.tv_nsec != old->st_mtim.tv_nsec);
+	if (lstat(path, &st))
+		return false;
+	changed = st.st_ino != old->st_ino || st.st_size != old->st_size ||
+		st.st_mtim.tv_sec != old->st_mtim.tv_sec ||
+		st.st_mtim.tv_nsec != old->st_mtim.tv_nsec;
+	*old = st;
+	return changed;
+}
+
+static double covers(const struct snrun *run)
+{
+	const struct sn_ckpt_mark *mark = &run->ckpt.mark;
+	double written = (double)mark->sec + mark->nsec / 1e9;
+	double seen = wall_of(run, run->ckpt.durable);
+
+	return written <= seen && written > seen - LATE_S ? written : seen;
 }
 
 void snrun_account_look(struct snrun *run, bool force)
@@ -165,14 +180,14 @@ void snrun_account_look(struct snrun *run, bool force)
 	if (!force && ms < account->look_at)
 		return;
 	account->look_at = ms + (account->sum.phase == SN_ETTR_OPENING ? OPENING_MS : WORK_MS);
-	if (account->sum.phase == SN_ETTR_OPENING && has_stepped(run))
+	if (sn_ettr_wants_steps(&account->sum) && has_stepped(run))
 		event_now(run, SN_ETTR_STEP);
 	sn_ckptwatch_look(&run->ckpt, run->dir, ms);
 	if (run->ckpt.durable != account->durable) {
 		account->durable = run->ckpt.durable;
 		event(run, &(struct sn_ettr_event){
 			.kind = SN_ETTR_SAFE, .at = now_s(run),
-			.covers = wall_of(run, account->durable), .ends = account->asked,
+			.covers = covers(run), .ends = account->asked,
 		});
 		if (ms - account->saved >= SN_ACCOUNT_SAFE_MS)
 			save(run);
@@ -193,6 +208,7 @@ void snrun_account_to(struct snrun *run, enum sn_ettr_kind kind)
 
 void snrun_account_start(struct snrun *run, const bool *lost)
 {
+	run->account.progress = run->ckpt.progress; /* of before */
 	run->account.asked = false;
 	run->account.look_at = 0;
 	snrun_account_cards(run, lost);

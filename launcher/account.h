@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include <json-c/json.h>
 
@@ -29,6 +30,7 @@ struct snrun_account {
 	double wall; /* s since 1970, when */
 	int64_t mono; /* snrun_now_ms() was so much: a jump of the clock is none here */
 	int64_t saved, look_at; /* ms */
+	struct stat progress; /* of its file, as it was last */
 	int64_t durable; /* ms, of the latest safe point that it knows */
 	bool asked; /* the ranks have been asked to save and end */
 	bool unwritable; /* and that was said */

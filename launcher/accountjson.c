@@ -65,7 +65,11 @@ static json_object *open_json(const struct sn_ettr *a)
 
 	add_bool(root, "stepped", a->stepped);
 	add_bool(root, "shows_steps", a->shows_steps);
+	add_bool(root, "pending", a->pending);
 	add_bool(root, "recovering", a->recovering);
+	add_time(root, "started", a->started);
+	add_time(root, "first", a->first);
+	add_time(root, "interval", a->interval);
 	add_time(root, "segment", a->segment);
 	add_time(root, "worked", a->worked);
 	add_uint(root, "workers", a->workers);
@@ -216,7 +220,11 @@ static void get_open(struct from *from, struct sn_ettr *ret)
 {
 	ret->stepped = get_bool(from, "stepped");
 	ret->shows_steps = get_bool(from, "shows_steps");
+	ret->pending = get_bool(from, "pending");
 	ret->recovering = get_bool(from, "recovering");
+	ret->started = get_time(from, "started");
+	ret->first = get_time(from, "first");
+	ret->interval = get_time(from, "interval");
 	ret->segment = get_time(from, "segment");
 	ret->worked = get_time(from, "worked");
 	ret->workers = get_uint(from, "workers");

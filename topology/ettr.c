@@ -139,8 +139,62 @@ static void settle_sum(struct sn_ettr_sum *sum, double *work, double *opening)
 	give(&sum->opening, opening);
 }
 
+static void recovered(struct sn_ettr *a, double at)
+{
+	double s = at - a->failed;
+	uint32_t i = 0;
+
+	if (!a->recovering)
+		return;
+	a->recovering = false;
+	s = s > 0 ? s : 0;
+	while (i < SN_RECOVERY_BOUNDS && s > sn_recovery_bound[i])
+		i++;
+	a->recoveries.n[i]++;
+	a->recoveries.sum += s;
+	a->recoveries.last = s;
+}
+
+static void part(struct sn_ettr_sum *sum, double share, bool safe)
+{
+	double work = sum->opening * share;
+
+	*(safe ? &sum->useful : &sum->provisional) += work;
+	sum->lost[SN_LOST_STARTUP] += sum->opening - work;
+	sum->opening = 0;
+}
+
+/* How far steps are apart is known, and so what was before the first. */
+static void settle_opening(struct sn_ettr *a)
+{
+	double work = a->interval > SN_ETTR_LONG ? a->interval : 0;
+	double share = a->wall.opening > work ? work / a->wall.opening : 1;
+	double at = a->first - work;
+
+	if (!(a->wall.opening > 0))
+		share = 0;
+	part(&a->wall, share, a->safe >= a->first);
+	part(&a->cards, share, a->safe >= a->first);
+	a->pending = false;
+	recovered(a, at > a->started ? at : a->started);
+}
+
+/* The generation ends, and it is not: with a checkpoint most of it was work. */
+static void give_up_pending(struct sn_ettr *a)
+{
+	if (!a->pending)
+		return;
+	if (a->safe >= a->first) {
+		give(&a->wall.opening, &a->wall.useful);
+		give(&a->cards.opening, &a->cards.useful);
+	}
+	a->pending = false;
+	recovered(a, a->first);
+}
+
 static void all_useful(struct sn_ettr *a)
 {
+	give_up_pending(a);
 	settle_sum(&a->wall, &a->wall.useful, &a->wall.useful);
 	settle_sum(&a->cards, &a->cards.useful, &a->cards.useful);
 }
@@ -150,6 +204,7 @@ static void all_lost(struct sn_ettr *a)
 {
 	enum sn_lost opening = a->shows_steps ? SN_LOST_STARTUP : SN_LOST_REDONE;
 
+	give_up_pending(a);
 	settle_sum(&a->wall, &a->wall.lost[SN_LOST_REDONE], &a->wall.lost[opening]);
 	settle_sum(&a->cards, &a->cards.lost[SN_LOST_REDONE], &a->cards.lost[opening]);
 }
@@ -201,32 +256,19 @@ static void safe_point(struct sn_ettr *a, const struct sn_ettr_event *e)
 
 /* ---- events ---- */
 
-static void recovered(struct sn_ettr *a)
-{
-	double s = a->at - a->failed;
-	uint32_t i = 0;
-
-	if (!a->recovering)
-		return;
-	a->recovering = false;
-	s = s > 0 ? s : 0;
-	while (i < SN_RECOVERY_BOUNDS && s > sn_recovery_bound[i])
-		i++;
-	a->recoveries.n[i]++;
-	a->recoveries.sum += s;
-	a->recoveries.last = s;
-}
-
 static void step(struct sn_ettr *a)
 {
+	if (a->phase == SN_ETTR_WORK && a->pending) {
+		a->interval = a->at - a->first;
+		settle_opening(a);
+	}
 	if (a->phase != SN_ETTR_OPENING)
 		return;
-	give(&a->wall.opening, &a->wall.lost[SN_LOST_STARTUP]);
-	give(&a->cards.opening, &a->cards.lost[SN_LOST_STARTUP]);
-	a->stepped = a->shows_steps = true;
+	a->stepped = a->shows_steps = a->pending = true;
 	a->phase = SN_ETTR_WORK;
-	a->segment = a->at;
-	recovered(a);
+	a->segment = a->first = a->at;
+	if (a->interval > 0)
+		settle_opening(a);
 }
 
 static void start(struct sn_ettr *a)
@@ -234,11 +276,11 @@ static void start(struct sn_ettr *a)
 	all_lost(a);
 	a->phase = SN_ETTR_OPENING;
 	a->stepped = false;
-	a->segment = a->at;
+	a->segment = a->started = a->at;
 	a->generations++;
 	/* No better sign will come. */
 	if (!a->shows_steps)
-		recovered(a);
+		recovered(a, a->at);
 }
 
 static bool is_on(const struct sn_ettr *a)
@@ -266,6 +308,8 @@ static void fail(struct sn_ettr *a, enum sn_ettr_fail kind)
 {
 	bool was_on = is_on(a);
 
+	if (a->pending)
+		recovered(a, a->first);
 	/* The second node of a loss is no second failure. */
 	if (was_on)
 		a->fails[kind]++;
@@ -338,7 +382,7 @@ static void apply(struct sn_ettr *a, const struct sn_ettr_event *e)
 	default: /* DONE */
 		if (e->well) {
 			all_useful(a);
-			recovered(a);
+			recovered(a, a->at);
 		} else {
 			all_lost(a);
 			a->recovering = false;
@@ -367,6 +411,11 @@ int sn_ettr_event(struct sn_ettr *a, const struct sn_ettr_event *e, struct sn_er
 }
 
 /* ---- looking in ---- */
+
+bool sn_ettr_wants_steps(const struct sn_ettr *a)
+{
+	return a->phase == SN_ETTR_OPENING || (a->phase == SN_ETTR_WORK && a->pending);
+}
 
 double sn_ettr_lost(const struct sn_ettr_sum *sum)
 {
@@ -445,7 +494,8 @@ int sn_ettr_check(const struct sn_ettr *a, struct sn_err *err)
 
 	if (!(a->at >= 0 && a->at <= LAST) || !is_time(a, a->began) ||
 	    !is_time(a, a->segment) || !is_time(a, a->worked) ||
-	    !is_time(a, a->failed) || !is_time(a, a->safe))
+	    !is_time(a, a->failed) || !is_time(a, a->first) ||
+	    !is_time(a, a->started) || !is_part(a->interval) || !is_time(a, a->safe))
 		return sn_err_set(err, -EINVAL, "its times cannot be");
 	if ((uint32_t)a->phase >= SN_ETTR_PHASES)
 		return sn_err_set(err, -EINVAL, "there is no phase %u", (unsigned int)a->phase);

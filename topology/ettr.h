@@ -25,7 +25,9 @@
  *
  * A generation is opening until its first step is seen. Where a program shows no steps
  * (it writes no progress file), a generation's time counts as work from its start, and
- * a recovery ends when ranks are started again.
+ * a recovery ends when ranks are started again. Some programs show a step only with each
+ * checkpoint: so what the opening was is settled by the second step, whose distance from
+ * the first (if more than SN_ETTR_LONG seconds) was work before the first, too.
  */
 #ifndef SN_TOPOLOGY_ETTR_H
 #define SN_TOPOLOGY_ETTR_H
@@ -97,7 +99,11 @@ struct sn_ettr {
 	uint32_t held, ranks, want; /* cards: held, with ranks, that it would have */
 	bool stepped; /* this generation has shown a step */
 	bool shows_steps; /* some generation has */
+	bool pending; /* the first step is seen, and the opening not settled */
 	bool recovering;
+	double started; /* the generation at hand */
+	double first; /* pending: its first step */
+	double interval; /* s between two steps; 0: not known */
 	double segment; /* since when the work at hand goes on without a break */
 	double worked; /* when the latest work ended */
 	uint32_t workers; /* on how many cards it was */
@@ -155,6 +161,10 @@ uint64_t sn_recoveries_count(const struct sn_recoveries *recoveries);
 
 /* Is this an account that can be? For one that was read. -EINVAL with a clause. */
 int sn_ettr_check(const struct sn_ettr *account, struct sn_err *err);
+
+#define SN_ETTR_LONG 10
+/* Is it to be told of steps? */
+bool sn_ettr_wants_steps(const struct sn_ettr *account);
 
 #define SN_ETTR_LINE 400
 /* One sentence of the whole, for a job's end. */

@@ -126,6 +126,7 @@ static void test_a_resize(void **state)
 		cards(&a, 0, 8, 8, 8);
 		do_event(&a, SN_ETTR_START, 0);
 		do_event(&a, SN_ETTR_STEP, 10);
+		do_event(&a, SN_ETTR_STEP, 10.5);
 		do_event(&a, SN_ETTR_ASK, 50);
 		do_event(&a, SN_ETTR_STEP, 52); /* the step at hand */
 		if (saved)
@@ -155,6 +156,7 @@ static void test_save_and_go_on(void **state)
 	cards(&a, 0, 8, 8, 8);
 	do_event(&a, SN_ETTR_START, 0);
 	do_event(&a, SN_ETTR_STEP, 10);
+	do_event(&a, SN_ETTR_STEP, 10.5);
 	do_event(&a, SN_ETTR_ASK, 50);
 	safe(&a, 55, 0, 0, false);
 	fails(&a, 75, SN_ETTR_FAIL_RANK);
@@ -175,6 +177,7 @@ static void test_took(void **state)
 	cards(&a, 0, 4, 4, 4);
 	do_event(&a, SN_ETTR_START, 0);
 	do_event(&a, SN_ETTR_STEP, 10);
+	do_event(&a, SN_ETTR_STEP, 10.5);
 	safe(&a, 40, 38, 3, false);
 	assert_whole(&a);
 	assert_near(a.wall.useful, 25);
@@ -197,6 +200,7 @@ static void test_late_safe_point(void **state)
 	cards(&a, 0, 4, 4, 4);
 	do_event(&a, SN_ETTR_START, 0);
 	do_event(&a, SN_ETTR_STEP, 10);
+	do_event(&a, SN_ETTR_STEP, 10.5);
 	fails(&a, 50, SN_ETTR_FAIL_NODE);
 	cards(&a, 50, 3, 3, 4);
 	safe(&a, 52, 45, 0, true);
@@ -234,6 +238,73 @@ static void test_no_steps(void **state)
 	assert_near(a.wall.lost[SN_LOST_STARTUP], 0);
 }
 
+/* A program that touches its progress file with each checkpoint only, each 100 s: what
+ * was work before the first is known by the second. */
+static void test_rare_steps(void **state)
+{
+	struct sn_ettr a, b;
+
+	(void)state;
+	sn_ettr_init(&a, T0);
+	cards(&a, 0, 4, 4, 4);
+	do_event(&a, SN_ETTR_START, 0);
+	assert_true(sn_ettr_wants_steps(&a));
+	do_event(&a, SN_ETTR_STEP, 130);
+	safe(&a, 130, 0, 0, false);
+	assert_near(sn_ettr_open(&a.wall), 130);
+	assert_true(sn_ettr_wants_steps(&a));
+	b = a;
+	do_event(&a, SN_ETTR_STEP, 230);
+	safe(&a, 230, 0, 0, false);
+	assert_false(sn_ettr_wants_steps(&a));
+	assert_whole(&a);
+	assert_near(a.wall.lost[SN_LOST_STARTUP], 30);
+	assert_near(a.wall.useful, 200);
+	fails(&a, 280, SN_ETTR_FAIL_NODE);
+	do_event(&a, SN_ETTR_START, 285);
+	do_event(&a, SN_ETTR_STEP, 415);
+	assert_near(a.wall.lost[SN_LOST_STARTUP], 60);
+	assert_near(a.wall.provisional, 100);
+	safe(&a, 415, 0, 0, false);
+	assert_whole(&a);
+	assert_near(a.wall.useful, 300);
+	assert_near(a.cards.useful, 1200);
+	/* The first step after the failure was begun at 315. */
+	assert_near(a.recoveries.last, 35);
+	/* Without a second one: with its checkpoint, it was work. */
+	fails(&b, 180, SN_ETTR_FAIL_NODE);
+	do_event(&b, SN_ETTR_START, 185);
+	assert_whole(&b);
+	assert_near(b.wall.useful, 130);
+	assert_near(b.wall.lost[SN_LOST_REDONE], 50);
+	assert_near(sn_ettr_open(&b.wall), 0);
+}
+
+/* A second failure before the second step: there was a recovery between. */
+static void test_fails_again(void **state)
+{
+	struct sn_ettr a;
+
+	(void)state;
+	sn_ettr_init(&a, T0);
+	cards(&a, 0, 4, 4, 4);
+	do_event(&a, SN_ETTR_START, 0);
+	fails(&a, 10, SN_ETTR_FAIL_RANK);
+	do_event(&a, SN_ETTR_START, 12);
+	assert_near(a.recoveries.last, 2); /* no step was ever seen */
+	fails(&a, 20, SN_ETTR_FAIL_RANK);
+	a.shows_steps = true;
+	do_event(&a, SN_ETTR_START, 21);
+	do_event(&a, SN_ETTR_STEP, 30);
+	fails(&a, 31, SN_ETTR_FAIL_RANK);
+	assert_int_equal(sn_recoveries_count(&a.recoveries), 2);
+	assert_near(a.recoveries.last, 10);
+	do_event(&a, SN_ETTR_START, 33);
+	assert_whole(&a);
+	assert_near(a.wall.lost[SN_LOST_STARTUP], 9);
+	assert_near(a.wall.lost[SN_LOST_REDONE], 10 + 8 + 1);
+}
+
 /* Where steps are shown, a generation that fails before the first was start-up. */
 static void test_fails_at_start(void **state)
 {
@@ -244,12 +315,14 @@ static void test_fails_at_start(void **state)
 	cards(&a, 0, 4, 4, 4);
 	do_event(&a, SN_ETTR_START, 0);
 	do_event(&a, SN_ETTR_STEP, 10);
+	do_event(&a, SN_ETTR_STEP, 10.5);
 	fails(&a, 20, SN_ETTR_FAIL_NODE);
 	fails(&a, 20.5, SN_ETTR_FAIL_NODE); /* the second node of it */
 	do_event(&a, SN_ETTR_START, 21);
 	fails(&a, 31, SN_ETTR_FAIL_NODE); /* another, during recovery */
 	do_event(&a, SN_ETTR_START, 32);
 	do_event(&a, SN_ETTR_STEP, 40);
+	do_event(&a, SN_ETTR_STEP, 40.5);
 	assert_whole(&a);
 	assert_near(a.wall.lost[SN_LOST_STARTUP], 10 + 10 + 8);
 	assert_int_equal(a.fails[SN_ETTR_FAIL_NODE], 2);
@@ -268,12 +341,14 @@ static void test_requeue(void **state)
 	cards(&a, 0, 4, 4, 4);
 	do_event(&a, SN_ETTR_START, 0);
 	do_event(&a, SN_ETTR_STEP, 10);
+	do_event(&a, SN_ETTR_STEP, 10.5);
 	fails(&a, 50, SN_ETTR_FAIL_REQUEUE);
 	do_event(&a, SN_ETTR_TO_QUEUE, 50);
 	cards(&a, 100, 4, 4, 4);
 	do_event(&a, SN_ETTR_TO_SCRIPT, 100);
 	do_event(&a, SN_ETTR_START, 103);
 	do_event(&a, SN_ETTR_STEP, 110);
+	do_event(&a, SN_ETTR_STEP, 110.5);
 	ends(&a, 150, true);
 	assert_whole(&a);
 	assert_near(a.held_sum, 4 * 100);
@@ -294,6 +369,7 @@ static void test_pause(void **state)
 	cards(&a, 0, 6, 4, 4);
 	do_event(&a, SN_ETTR_START, 0);
 	do_event(&a, SN_ETTR_STEP, 1);
+	do_event(&a, SN_ETTR_STEP, 1.5);
 	do_event(&a, SN_ETTR_ASK, 11);
 	safe(&a, 12, 0, 0, true);
 	do_event(&a, SN_ETTR_END, 12);
@@ -382,6 +458,7 @@ static void test_say(void **state)
 	cards(&a, 0, 10, 8, 10);
 	do_event(&a, SN_ETTR_START, 0);
 	do_event(&a, SN_ETTR_STEP, 3600);
+	do_event(&a, SN_ETTR_STEP, 3600.5);
 	ends(&a, 36000, true);
 	sn_ettr_say(&a, line, sizeof(line));
 	assert_string_equal(line, "ETTR 0.900 over 36000 s; 72.0 of 100.0 card-hours useful, 20.0 idle, 8.0 lost: 8.0 startup");
@@ -476,6 +553,8 @@ int main(void)
 		cmocka_unit_test(test_took),
 		cmocka_unit_test(test_late_safe_point),
 		cmocka_unit_test(test_no_steps),
+		cmocka_unit_test(test_rare_steps),
+		cmocka_unit_test(test_fails_again),
 		cmocka_unit_test(test_fails_at_start),
 		cmocka_unit_test(test_requeue),
 		cmocka_unit_test(test_pause),
