@@ -284,6 +284,7 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 		snrun_say("the snrun before this one did not come to its end; going on with generation %u",
 			  state->generation);
 		state->restarts = old.restarts + 1;
+		snrun_warn_steps(&old, run->job.policy.restart_wait);
 		state->overlap = !snrun_end_steps(&old) || old.overlap;
 	}
 	continue_plan(run);

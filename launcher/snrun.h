@@ -195,7 +195,9 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 bool snrun_end_step(uint32_t job, uint32_t srun_pid, const char *host);
 /* The same without a word, and not waiting longer than ms. */
 bool snrun_kill_step(uint32_t job, uint32_t srun_pid, const char *host, int64_t ms);
-/* The same for all of a generation. */
+/* The same for all of a generation; and before, tell their ranks, who may be alive, and
+ * give them time. */
+void snrun_warn_steps(const struct sn_runstate *state, uint32_t seconds);
 bool snrun_end_steps(const struct sn_runstate *state);
 /* Are the steps of sruns that have ended out of Slurm's books, or are they in a
  * moment? */

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <time.h>
 
 #include "launcher/snrun.h"
@@ -55,6 +56,33 @@ bool snrun_end_step(uint32_t job, uint32_t srun_pid, const char *host)
 	snrun_say("an earlier step is still there %d s after SIGKILL; going on beside it",
 		  GONE_MS / 1000);
 	return false;
+}
+
+static void warn(uint32_t job, uint32_t srun_pid, const char *host)
+{
+	uint32_t step;
+
+	if (!sn_job_find_step(job, srun_pid, host, &step))
+		sn_job_signal_step(job, step, SIGTERM);
+}
+
+void snrun_warn_steps(const struct sn_runstate *state, uint32_t seconds)
+{
+	int64_t end = snrun_now_ms() + (int64_t)seconds * 1000, left;
+
+	if (state->srun_pid)
+		warn(state->job, state->srun_pid, state->host);
+	for (uint32_t i = 0; i < state->n_parts; i++)
+		warn(state->part[i].job, state->part[i].srun_pid, state->host);
+	left = end - snrun_now_ms();
+	if (state->srun_pid && left > 0)
+		wait_gone(state->job, state->srun_pid, state->host, left, false);
+	for (uint32_t i = 0; i < state->n_parts; i++) {
+		left = end - snrun_now_ms();
+		if (left > 0)
+			wait_gone(state->part[i].job, state->part[i].srun_pid,
+				  state->host, left, false);
+	}
 }
 
 bool snrun_end_steps(const struct sn_runstate *state)

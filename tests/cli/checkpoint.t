@@ -84,4 +84,42 @@ RANK=1 python3 -c '
 import supernode_checkpoint as c
 assert c.watch_mindio() is None'
 ok "by rank 0 alone"
+
+# ---- libsnmem ----
+python3 -c '
+import supernode_memckpt as m
+for library in (None, "/nonexistent.so"):
+    c = m.MemoryCheckpoint(library=library, region=None)
+    assert c.iteration is None and c.error and not c.save(1, b"x")'
+ok "without a region nothing happens"
+SNMEM_LIBRARY=$(ls "$SN_BUILDDIR"/.libs/libsnmem.so.0 2>/dev/null)
+if [ -z "$SNMEM_LIBRARY" ]; then
+	skip "a shard is saved and read" "no shared library is built"
+else
+	export SNMEM_LIBRARY
+	mkdir -m 700 region && chmod 700 job
+	echo '{"nodes":[{"name":"n1","address":"127.0.0.1","supernode":"a","ranks":1}],"ranks":[["n1",0]]}' >job/layout.json
+	cat >mem.py <<'EOF2'
+import os, sys, supernode_memckpt as m
+def start(generation):
+    return m.MemoryCheckpoint(tag="t", region="region", job_dir=os.getcwd() + "/job", node="n1",
+                              rank=0, world=1, local_rank=0, generation=generation, wait=20)
+c = start(0)
+assert c.iteration is None and not c.error, c.error
+assert c.save(1, b"one") and c.save(2, bytearray(b"two")) and c.wait(), c.error
+assert not c.save(2, b"again")
+c.close()
+c = start(1)
+assert (c.iteration, c.world) == (2, 1), (c.iteration, c.error)
+assert c.load(0) == b"two"
+try:
+    c.load(1)
+    sys.exit(1)
+except OSError:
+    pass
+c.close()
+EOF2
+	python3 mem.py
+	ok "a shard is saved and read"
+fi
 finish

@@ -86,6 +86,12 @@ int tr_write_whole(const char *path, const char *text, struct sn_err *err)
 	return sn_err_set(err, rc, "cannot write %s: %s", path, strerror(-rc));
 }
 
+void tr_part_text(const struct trainer *t, char *text, size_t size)
+{
+	snprintf(text, size, "rank %u step %u state %016" PRIx64 " messages %" PRIu64 " odd %" PRIu64 "\nend\n",
+		 t->self.rank, t->begun, t->state, t->messages, t->odd);
+}
+
 int tr_checkpoint_write(struct trainer *t, struct sn_err *err)
 {
 	char path[PATH_SIZE], text[256];
@@ -96,13 +102,11 @@ int tr_checkpoint_write(struct trainer *t, struct sn_err *err)
 		return sn_err_set(err, -errno, "cannot make %s: %s", path, strerror(errno));
 	n = strlen(path);
 	snprintf(path + n, sizeof(path) - n, "/rank-%u", t->self.rank);
-	snprintf(text, sizeof(text), "rank %u step %u state %016" PRIx64 " messages %" PRIu64 " odd %" PRIu64 "\nend\n",
-		 t->self.rank, t->begun, t->state, t->messages, t->odd);
+	tr_part_text(t, text, sizeof(text));
 	return tr_write_whole(path, text, err);
 }
 
-static void marker_text(const struct trainer *t, uint32_t step, char *text,
-			size_t size)
+void tr_marker_text(const struct trainer *t, uint32_t step, char *text, size_t size)
 {
 	snprintf(text, size, "step %u world %u groups %016" PRIx64 " seed %" PRIu64 " payload %u\n",
 		 step, t->self.world, t->self.layout_sum, t->opt.seed,
@@ -153,7 +157,7 @@ int tr_checkpoint_mark(struct trainer *t, uint32_t step, struct sn_err *err)
 	dir_of(t, step, path);
 	n = strlen(path);
 	snprintf(path + n, sizeof(path) - n, "/%s", MARKER);
-	marker_text(t, step, text, sizeof(text));
+	tr_marker_text(t, step, text, sizeof(text));
 	/* The directory itself has to be on disk before its marker counts. */
 	path[n] = '\0';
 	rc = sync_dir(path);
@@ -207,7 +211,7 @@ static int check_marker(const struct trainer *t, uint32_t step,
 	rc = snctl_read_file(path, &text, &len, err);
 	if (rc)
 		return rc;
-	marker_text(t, step, want, sizeof(want));
+	tr_marker_text(t, step, want, sizeof(want));
 	if (sscanf(text, "step %" SCNu32 " world %" SCNu32 " groups %" SCNx64 " seed %" SCNu64 " payload %" SCNu32,
 		   &got, ret_world, &groups, &seed, &payload) != 5 ||
 	    *ret_world > SN_WORLD_MAX)
@@ -254,28 +258,60 @@ struct part {
 	uint64_t state, messages, odd;
 };
 
-static int read_part(const struct trainer *t, uint32_t step, uint32_t of,
-		     struct part *ret, struct sn_err *err)
+static int parse_part(const char *text, uint32_t step, uint32_t of, struct part *ret)
 {
-	char path[PATH_SIZE];
 	uint32_t rank = 0, got = 0;
 	char end[4] = "";
+
+	return sscanf(text, "rank %" SCNu32 " step %" SCNu32 " state %" SCNx64 " messages %" SCNu64 " odd %" SCNu64 " %3s",
+		      &rank, &got, &ret->state, &ret->messages, &ret->odd, end) == 6 &&
+		!strcmp(end, "end") && rank == of && got == step ? 0 : -EINVAL;
+}
+
+static bool from_memory(const struct trainer *t, uint32_t step)
+{
+	return t->memory_step == step;
+}
+
+static int read_part(struct trainer *t, uint32_t step, uint32_t of,
+		     struct part *ret, struct sn_err *err)
+{
+	char path[PATH_SIZE], marker[256], part[256];
 	char *text;
 	size_t n, len;
-	int rc, fields;
+	int rc;
 
+	if (from_memory(t, step)) {
+		rc = tr_memory_load(t, of, marker, part, err);
+		if (!rc && parse_part(part, step, of, ret))
+			rc = sn_err_set(err, -EINVAL, "memory: shard %u is not rank %u's of step %u", of, of, step);
+		return rc;
+	}
 	dir_of(t, step, path);
 	n = strlen(path);
 	snprintf(path + n, sizeof(path) - n, "/rank-%u", of);
 	rc = snctl_read_file(path, &text, &len, err);
 	if (rc)
 		return rc;
-	fields = sscanf(text, "rank %" SCNu32 " step %" SCNu32 " state %" SCNx64 " messages %" SCNu64 " odd %" SCNu64 " %3s",
-			&rank, &got, &ret->state, &ret->messages, &ret->odd, end);
+	rc = parse_part(text, step, of, ret);
 	free(text);
-	if (fields != 6 || strcmp(end, "end") || rank != of || got != step)
+	if (rc)
 		return sn_err_set(err, -EINVAL, "%s is not rank %u's checkpoint of step %u, although it is marked complete", path, of, step);
 	return 0;
+}
+
+/* Is it of this very layout? */
+static int check_memory(struct trainer *t, uint32_t step, uint32_t *ret_world,
+			bool *ret_same, struct sn_err *err)
+{
+	char marker[256], part[256], want[256];
+	int rc = tr_memory_load(t, t->self.rank < t->memory_world ? t->self.rank : 0,
+				marker, part, err);
+
+	tr_marker_text(t, step, want, sizeof(want));
+	*ret_world = t->memory_world;
+	*ret_same = !rc && !strcmp(marker, want);
+	return rc;
 }
 
 /*
@@ -309,7 +345,8 @@ int tr_checkpoint_read(struct trainer *t, uint32_t step, struct sn_err *err)
 	struct part part;
 	uint32_t world;
 	bool same;
-	int rc = check_marker(t, step, &world, &same, err);
+	int rc = from_memory(t, step) ? check_memory(t, step, &world, &same, err) :
+		check_marker(t, step, &world, &same, err);
 
 	if (rc)
 		return rc;

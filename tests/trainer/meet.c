@@ -190,9 +190,10 @@ static int wait_for_all(struct trainer *t, uint64_t deadline,
 		rc = tr_turn(t, deadline, err);
 	}
 	if (!rc)
-		rc = tr_checkpoint_last(t, &t->resume, err);
+		rc = tr_checkpoint_last(t, &t->on_disk, err);
 	if (rc)
 		return rc;
+	t->resume = t->memory_step > t->on_disk ? t->memory_step : t->on_disk;
 	t->begun = t->resume;
 	own = own_address(t);
 	for (uint32_t i = 1; !rc && i < t->self.world; i++)

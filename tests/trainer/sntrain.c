@@ -44,6 +44,8 @@ static const char usage[] =
 "                        die: end by SIGKILL there, in generation 0 only\n"
 "  --meet S              wait so long for all ranks to come [60]\n"
 "  --grace S             after SIGTERM, for a last checkpoint [4]\n"
+"  --memory-every N      steps between checkpoints in the pool's memory, 0: none [0]\n"
+"  --memory-size SIZE    of each rank's there, at least 512 [512]\n"
 "  --elastic             go on from a checkpoint of another layout, too\n"
 "  --verbose             say when each step ends; every rank says why it fails\n"
 "  --free-port           print a TCP port that is free here, and exit\n"
@@ -51,7 +53,7 @@ static const char usage[] =
 
 enum { O_STEPS = 1, O_EVERY, O_STATE, O_STEP_MS, O_PAYLOAD, O_SEED, O_PARALLEL,
        O_RECORDS,
-       O_SLOW, O_FAULT, O_MEET, O_GRACE, O_ELASTIC, O_VERBOSE, O_PORT, O_HELP };
+       O_SLOW, O_FAULT, O_MEET, O_GRACE, O_ELASTIC, O_MEMORY, O_MEMORY_SIZE, O_VERBOSE, O_PORT, O_HELP };
 
 static const struct option options[] = {
 	{ "steps", required_argument, NULL, O_STEPS },
@@ -66,6 +68,8 @@ static const struct option options[] = {
 	{ "fault", required_argument, NULL, O_FAULT },
 	{ "meet", required_argument, NULL, O_MEET },
 	{ "grace", required_argument, NULL, O_GRACE },
+	{ "memory-every", required_argument, NULL, O_MEMORY },
+	{ "memory-size", required_argument, NULL, O_MEMORY_SIZE },
 	{ "elastic", no_argument, NULL, O_ELASTIC },
 	{ "verbose", no_argument, NULL, O_VERBOSE },
 	{ "free-port", no_argument, NULL, O_PORT },
@@ -170,6 +174,8 @@ static int parse(int argc, char **argv, struct tr_options *opt,
 		case O_FAULT: rc = get_fault(optarg, opt, err); break;
 		case O_MEET: rc = get_uint(optarg, 86400, &opt->meet_s, err); break;
 		case O_GRACE: rc = get_uint(optarg, 86400, &opt->grace_s, err); break;
+		case O_MEMORY: rc = get_uint(optarg, UINT32_MAX, &opt->memory_every, err); break;
+		case O_MEMORY_SIZE: rc = get_size(optarg, &opt->memory_size, err); break;
 		case O_ELASTIC: opt->elastic = true; break;
 		case O_VERBOSE: opt->verbose = true; break;
 		case O_PORT: exit(print_free_port());
@@ -268,7 +274,7 @@ static int stop_here(struct trainer *t, struct sn_err *err)
 	int rc = 0;
 
 	t->finishing = true;
-	if (t->opt.state_dir && t->begun > t->resume)
+	if (t->opt.state_dir && (t->begun > t->resume || t->memory_step == t->resume))
 		rc = tr_checkpoint_write(t, err);
 	if (!rc)
 		rc = tr_tell(t, TR_WRITTEN, t->opt.state_dir ? t->begun : 0, 1, NULL, 0, err);
@@ -293,6 +299,8 @@ static int train(struct trainer *t, struct sn_err *err)
 		if (!rc)
 			note_step(t, t->begun);
 		if (!rc)
+			tr_memory_save(t);
+		if (!rc)
 			rc = checkpoint(t, err);
 	}
 	return rc;
@@ -313,15 +321,17 @@ static int finish(struct trainer *t, struct sn_err *err)
 
 static int begin(struct trainer *t, struct sn_err *err)
 {
-	int rc = tr_meet(t, err);
+	int rc;
 
+	tr_memory_open(t);
+	rc = tr_meet(t, err);
 	if (rc)
 		return rc;
 	if (t->resume > t->opt.steps)
 		return sn_err_set(err, -EINVAL, "the checkpoint is of step %u, beyond --steps %u", t->resume, t->opt.steps);
-	t->durable = t->resume;
+	t->durable = t->on_disk;
 	for (uint32_t i = 0; !t->self.rank && i < t->self.world; i++)
-		t->written[i] = t->written[i] > t->resume ? t->written[i] : t->resume;
+		t->written[i] = t->written[i] > t->on_disk ? t->written[i] : t->on_disk;
 	t->state = tr_mix(t->opt.seed ^ tr_mix(t->self.rank + 1));
 	if (t->resume)
 		rc = tr_checkpoint_read(t, t->resume, err);
@@ -336,6 +346,8 @@ static int begin(struct trainer *t, struct sn_err *err)
 		       t->self.world, t->resume, t->resume_world);
 	else if (!rc && !t->self.rank && t->resume)
 		printf("generation %u begins after step %u\n", t->self.generation, t->resume);
+	if (!rc && !t->self.rank && t->memory_step && t->memory_step == t->resume)
+		printf("generation %u begins from memory, %u on disk\n", t->self.generation, t->on_disk);
 	fflush(stdout);
 	return rc;
 }
@@ -387,6 +399,9 @@ int main(int argc, char **argv)
 	if (rc && (!t.self.rank || t.opt.verbose || (rc != -EPIPE && rc != -ECANCELED)))
 		fprintf(stderr, "sntrain: rank %u: %s\n", t.self.rank, err.text);
 	snrecord_close(t.record);
+	/* It would wait for a neighbour that may be the one that is gone. */
+	if (!rc)
+		snmem_close(t.memory);
 	tr_net_close(&t);
 	tr_self_done(&t.self);
 	free(t.body);

@@ -26,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "launcher/snmem.h"
 #include "topology/err.h"
 
 enum tr_axis { TR_TP, TR_CP, TR_EP, TR_PP, TR_DP, TR_AXES };
@@ -38,6 +39,7 @@ enum tr_fault { TR_FAULT_NONE, TR_FAULT_DROP, TR_FAULT_DUP, TR_FAULT_MISROUTE, T
 
 struct tr_options {
 	uint32_t steps, checkpoint_every, step_ms, payload, grace_s, meet_s;
+	uint32_t memory_every, memory_size;
 	uint64_t seed;
 	const char *state_dir;
 	const char *parallel;
@@ -148,6 +150,10 @@ struct trainer {
 	uint64_t *final_state; /* [world] */
 	uint64_t final_messages, final_odd;
 	int steps_fd, progress_fd;
+	struct snmem *memory; /* NULL: none */
+	uint32_t memory_step, memory_world; /* the last in memory; 0: none */
+	uint32_t on_disk; /* rank 0: the last there */
+	bool complained;
 	struct snrecord *record; /* NULL: none, and then nothing is recorded */
 	int comm[TR_AXES];
 };
@@ -214,6 +220,15 @@ int tr_checkpoint_write(struct trainer *t, struct sn_err *err);
 int tr_checkpoint_mark(struct trainer *t, uint32_t step, struct sn_err *err);
 int tr_checkpoint_last(struct trainer *t, uint32_t *ret, struct sn_err *err);
 int tr_checkpoint_read(struct trainer *t, uint32_t step, struct sn_err *err);
+/* What is in a checkpoint's marker, and in a rank's part. */
+void tr_marker_text(const struct trainer *t, uint32_t step, char *text, size_t size);
+void tr_part_text(const struct trainer *t, char *text, size_t size);
 int tr_write_whole(const char *path, const char *text, struct sn_err *err);
+
+/* memory.c: all ranks open it before they meet. */
+void tr_memory_open(struct trainer *t);
+void tr_memory_save(struct trainer *t);
+int tr_memory_load(struct trainer *t, uint32_t of, char marker[256], char part[256],
+		   struct sn_err *err);
 
 #endif

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * test_snmem.c - checkpoints in memory: what nodes tell each other, and ranks as
+ * processes over nodes that are directories.
+ */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "launcher/snmem.h"
+#include "launcher/snmem_internal.h"
+
+#define RANKS 4 /* two on a node */
+#define SIZE 5000
+
+static char top[64];
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(top, "/tmp/sn-mem-XXXXXX");
+	return mkdtemp(top) ? 0 : -1;
+}
+
+__attribute__((format(printf, 1, 2)))
+static int shell(const char *fmt, ...)
+{
+	char command[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(command, sizeof(command), fmt, ap);
+	va_end(ap);
+	return system(command);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	return shell("rm -rf %s", top);
+}
+
+/* ---- nodes with ranks ----------------------------------------------------------------- */
+
+struct job {
+	const char *node[4]; /* those with ranks, two each */
+	int n_nodes, generation;
+	const char *tag, *other; /* job directory */
+	bool flush;
+	unsigned saves; /* iterations after what is found */
+	uint64_t want; /* iteration to begin with; 0: none */
+	int want_world;
+};
+
+/* What ranks wait for each other at, as collectives make them. */
+static pthread_barrier_t *step;
+
+static void fill(char *data, uint64_t iteration, int rank)
+{
+	for (int i = 0; i < SIZE; i++)
+		data[i] = (char)(iteration * 31 + (uint64_t)rank * 7 + (uint64_t)i);
+}
+
+static void lay_out(const struct job *job)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/job/layout.json", top);
+	assert_int_equal(shell("mkdir -p -m 700 %s/job %s/flush", top, top), 0);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f, "{\"nodes\":[");
+	for (int i = 0; i < job->n_nodes; i++) {
+		assert_int_equal(shell("mkdir -p -m 700 %s/%s", top, job->node[i]), 0);
+		fprintf(f, "{\"name\":\"%s\",\"address\":\"127.0.0.1\",\"supernode\":\"a\",\"ranks\":2},",
+			job->node[i]);
+	}
+	fprintf(f, "{\"name\":\"spare\",\"supernode\":\"a\",\"ranks\":0}],\"ranks\":[");
+	for (int r = 0; r < 2 * job->n_nodes; r++)
+		fprintf(f, "%s[\"%s\",%d]", r ? "," : "", job->node[r / 2], r % 2);
+	fprintf(f, "]}");
+	fclose(f);
+}
+
+#define MUST(what) do { \
+	if (!(what)) { \
+		fprintf(stderr, "rank %d: %s: %s\n", rank, #what, snmem_error(mem)); \
+		_exit(1); \
+	} \
+} while (0)
+
+static void be_rank(const struct job *job, int rank)
+{
+	struct snmem_options o = {
+		.rank = rank, .world = 2 * job->n_nodes, .local_rank = rank % 2,
+		.generation = job->generation, .node = job->node[rank / 2],
+		.tag = job->tag, .wait_ms = 20000,
+	};
+	char region[128], dir[128], flush[128], why[256] = "", data[SIZE], *got;
+	struct snmem *mem;
+	uint64_t iteration = 0;
+	size_t len;
+	int world = 0, rc;
+
+	alarm(60); /* another rank may have failed */
+	snprintf(region, sizeof(region), "%s/%s", top, job->node[rank / 2]);
+	snprintf(dir, sizeof(dir), "%s/job%s", top, job->other ? job->other : "");
+	snprintf(flush, sizeof(flush), "%s/flush", top);
+	o.region = region;
+	o.job_dir = dir;
+	o.flush_dir = job->flush ? flush : NULL;
+	o.flush_every = 2;
+	mem = snmem_open(&o, why, sizeof(why));
+	if (!mem)
+		fprintf(stderr, "%s\n", why);
+	MUST(mem);
+	rc = snmem_last(mem, &iteration, &world);
+	MUST(rc == (job->want ? 0 : -ENOENT));
+	MUST(iteration == job->want && world == job->want_world);
+	for (int i = 0; i < world; i++) {
+		MUST(!snmem_load(mem, i, (void **)&got, &len));
+		fill(data, iteration, i);
+		MUST(len == SIZE && !memcmp(got, data, SIZE));
+		free(got);
+	}
+	for (unsigned i = 1; i <= job->saves; i++) {
+		pthread_barrier_wait(step);
+		fill(data, iteration + i, rank);
+		MUST(!snmem_save(mem, iteration + i, data, SIZE));
+		MUST(!snmem_wait(mem));
+	}
+	/* The node's server is needed until all have what they want. */
+	pthread_barrier_wait(step);
+	snmem_close(mem);
+	_exit(0);
+}
+
+static void run(const struct job *job)
+{
+	pid_t pid[8];
+	int status;
+
+	pthread_barrierattr_t shared;
+
+	lay_out(job);
+	step = mmap(NULL, sizeof(*step), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(step != MAP_FAILED);
+	pthread_barrierattr_init(&shared);
+	pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+	pthread_barrier_init(step, &shared, 2 * (unsigned)job->n_nodes);
+	for (int r = 0; r < 2 * job->n_nodes; r++) {
+		pid[r] = fork();
+		assert_true(pid[r] >= 0);
+		if (!pid[r])
+			be_rank(job, r);
+	}
+	for (int r = 0; r < 2 * job->n_nodes; r++) {
+		assert_int_equal(waitpid(pid[r], &status, 0), pid[r]);
+		assert_int_equal(status, 0);
+	}
+}
+
+/* ---- it comes back ----------------------------------------------------------------------- */
+
+static const struct job first = { .node = { "n1", "n2" }, .n_nodes = 2, .saves = 5 };
+
+static void a_lost_node_is_read_from_its_neighbour(void **state)
+{
+	struct job job = first;
+
+	(void)state;
+	run(&job);
+	assert_int_equal(shell("rm -r %s/n2", top), 0);
+	job = (struct job){ .node = { "n1", "n3" }, .n_nodes = 2, .generation = 1,
+			    .want = 5, .want_world = 4, .saves = 4 };
+	run(&job);
+	/* And again, the other one. */
+	assert_int_equal(shell("rm -r %s/n1", top), 0);
+	job = (struct job){ .node = { "n4", "n3" }, .n_nodes = 2, .generation = 2,
+			    .want = 9, .want_world = 4 };
+	run(&job);
+}
+
+static void another_size_reads_all_shards(void **state)
+{
+	struct job job = first;
+
+	(void)state;
+	run(&job);
+	job = (struct job){ .node = { "n2" }, .n_nodes = 1, .generation = 1,
+			    .want = 5, .want_world = 4, .saves = 4 };
+	run(&job);
+	/* One node has no neighbour, and its own shards. */
+	job = (struct job){ .node = { "n2", "n1" }, .n_nodes = 2, .generation = 2,
+			    .want = 9, .want_world = 2 };
+	run(&job);
+}
+
+static void what_is_torn_does_not_count(void **state)
+{
+	struct job job = first;
+
+	(void)state;
+	run(&job);
+	/* Both copies of rank 3's last one: cut off, and one byte wrong. */
+	assert_int_equal(shell("truncate -s -1 %s/n2/memckpt-*/i5.g0.w4.r3", top), 0);
+	assert_int_equal(shell("printf x | dd of=$(ls %s/n1/memckpt-*/i5.g0.w4.r3) bs=1 seek=1000 conv=notrunc 2>/dev/null", top), 0);
+	job = (struct job){ .node = { "n1", "n2" }, .n_nodes = 2, .generation = 1,
+			    .want = 4, .want_world = 4, .saves = 1 };
+	run(&job);
+	/* The fifth of that time is forgotten, that of this one is there. */
+	assert_int_equal(shell("test -z \"$(ls %s/n*/memckpt-* | grep i5.g0)\"", top), 0);
+	job.generation = 2;
+	job.want = 5;
+	run(&job);
+}
+
+static void both_nodes_lost_is_none(void **state)
+{
+	struct job job = first;
+
+	(void)state;
+	run(&job);
+	assert_int_equal(shell("rm -r %s/n1/memckpt-* %s/n2/memckpt-*/i*r[23]", top, top), 0);
+	job.generation = 1;
+	run(&job);
+}
+
+static void anothers_shards_do_not_count(void **state)
+{
+	struct job job = first;
+
+	(void)state;
+	run(&job);
+	job.generation = 1;
+	job.tag = "another training";
+	job.saves = 2;
+	run(&job);
+	assert_int_equal(shell("test -z \"$(find %s/n* -name 'i*' ! -name '*.g1.*')\"", top), 0);
+}
+
+static void an_earlier_jobs_do_not_count(void **state)
+{
+	struct job job = first;
+
+	(void)state;
+	run(&job);
+	assert_int_equal(shell("cp -r %s/job %s/job2 && rm -r %s/job2/memckpt", top, top, top), 0);
+	job.other = "2";
+	run(&job);
+	/* It may share the region, and live. */
+	assert_int_equal(shell("test 2 = $(ls -d %s/n1/memckpt-* | wc -l)", top), 0);
+}
+
+static void flushed_ones_are_found(void **state)
+{
+	struct job job = first;
+	char path[128], text[32] = "";
+	FILE *f;
+
+	(void)state;
+	job.flush = true;
+	run(&job);
+	snprintf(path, sizeof(path), "%s/flush/memckpt/latest", top);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(text, sizeof(text), f));
+	fclose(f);
+	/* Saves 1, 3 and 5 were. */
+	assert_string_equal(text, "5\n");
+	assert_int_equal(shell("rm -r %s/n1 %s/n2", top, top), 0);
+	assert_int_equal(shell("rm %s/flush/memckpt/i5.g0.w4.r2", top), 0);
+	job = (struct job){ .node = { "n3", "n4" }, .n_nodes = 2, .generation = 1, .flush = true,
+			    .want = 3, .want_world = 4 };
+	run(&job);
+}
+
+/* ---- refusals ------------------------------------------------------------------------------ */
+
+static struct snmem *open_as(const char *region, char *why, size_t size)
+{
+	char dir[128];
+	const struct snmem_options o = {
+		.rank = 0, .world = 4, .local_rank = 0, .generation = 0,
+		.node = "n1", .region = region, .job_dir = dir,
+	};
+
+	snprintf(dir, sizeof(dir), "%s/job", top);
+	return snmem_open(&o, why, size);
+}
+
+static void what_is_not_ours_is_refused(void **state)
+{
+	char path[128], why[256], name[MEM_NAME];
+
+	(void)state;
+	lay_out(&first);
+	unsetenv("SUPERNODE_POOL_DIR");
+	assert_null(open_as(NULL, why, sizeof(why)));
+	assert_non_null(strstr(why, "--pool=SIZE"));
+	snprintf(path, sizeof(path), "%s/job", top);
+	mem_region_dir(path, name);
+	snprintf(path, sizeof(path), "%s/n1", top);
+	assert_int_equal(shell("mkdir %s/%s && chmod 770 %s/%s", path, name, path, name), 0);
+	assert_null(open_as(path, why, sizeof(why)));
+	assert_non_null(strstr(why, "others may write"));
+	assert_int_equal(shell("rmdir %s/%s && ln -s /tmp %s/%s", path, name, path, name), 0);
+	assert_null(open_as(path, why, sizeof(why)));
+	assert_non_null(strstr(why, "no directory"));
+	if (!geteuid()) {
+		assert_int_equal(shell("rm %s/%s && mkdir -m 700 %s/%s && chown 65534 %s/%s", path, name, path, name, path, name), 0);
+		assert_null(open_as(path, why, sizeof(why)));
+		assert_non_null(strstr(why, "another user's"));
+	}
+	assert_int_equal(shell("rm -rf %s/memckpt-*; echo '{' >%s/job/layout.json", path, top), 0);
+	assert_null(open_as(path, why, sizeof(why)));
+	assert_non_null(strstr(why, "layout.json"));
+	assert_int_equal(snmem_last(NULL, NULL, NULL), -EINVAL);
+	assert_int_equal(snmem_save(NULL, 1, "", 0), -EINVAL);
+	assert_string_equal(snmem_error(NULL), "");
+	snmem_close(NULL);
+}
+
+static void strangers_get_nothing(void **state)
+{
+	struct mem_server to = { .node = "x", .address = "127.0.0.1" };
+	const char *token = "0123456789abcdef0123456789abcdef";
+	const struct mem_id id = { 5, 0, 4, 2 };
+	struct mem_serve *serve;
+	struct mem_head head;
+	char name[MEM_NAME];
+	uint64_t len;
+	void *data;
+	int dir, fd;
+
+	(void)state;
+	dir = mem_dir(top, MEM_DIR);
+	assert_true(dir >= 0);
+	mem_head_make(&head, 9, &id, "hello", 5);
+	mem_name(&id, name);
+	assert_int_equal(mem_write(dir, name, &head, "hello", false), 0);
+	assert_int_equal(mem_serve_start(dir, 9, 77, 3, token, &serve, &to.port), 0);
+	strcpy(to.token, token);
+	assert_int_equal(mem_get(&to, 77, 9, &id, &data, &len), 0);
+	assert_true(len == 5 && !memcmp(data, "hello", 5));
+	free(data);
+	/* Of another start, another job; not there. */
+	assert_int_equal(mem_get(&to, 78, 9, &id, &data, &len), -ESTALE);
+	assert_int_equal(mem_get(&to, 77, 9, &(struct mem_id){ 6, 0, 4, 2 }, &data, &len), -ENOENT);
+	fd = mem_open(dir, name, 9, &head);
+	assert_true(fd >= 0);
+	head.head_sum++;
+	assert_int_equal(mem_put(&to, 77, &head, fd), -EBADMSG);
+	head.head_sum--;
+	to.token[3] = 'f';
+	assert_true(mem_get(&to, 77, 9, &id, &data, &len) < 0);
+	assert_true(mem_put(&to, 77, &head, fd) < 0);
+	close(fd);
+	mem_serve_stop(serve);
+	assert_true(mem_get(&to, 77, 9, &id, &data, &len) < 0);
+	close(dir);
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------- */
+
+static void neighbours(void **state)
+{
+	const char *in[] = { "a", "a", "b", "a", "b", "c" };
+
+	(void)state;
+	assert_int_equal(mem_neighbour(in, 6, 0), 1);
+	assert_int_equal(mem_neighbour(in, 6, 1), 3);
+	assert_int_equal(mem_neighbour(in, 6, 3), 0);
+	assert_int_equal(mem_neighbour(in, 6, 2), 4);
+	assert_int_equal(mem_neighbour(in, 6, 4), 2);
+	/* Alone in its supernode: the next node there is. */
+	assert_int_equal(mem_neighbour(in, 6, 5), 0);
+	assert_true(mem_neighbour(in, 1, 0) == SIZE_MAX);
+}
+
+static void the_last_complete_one(void **state)
+{
+	struct mem_id a[] = { { 7, 1, 3, 0 }, { 7, 1, 3, 1 }, { 6, 1, 3, 0 }, { 6, 0, 3, 2 }, { 5, 0, 2, 0 } };
+	struct mem_id b[] = { { 7, 0, 3, 2 }, { 6, 1, 3, 1 }, { 6, 1, 3, 2 }, { 6, 1, 3, 0 }, { 5, 0, 2, 1 } };
+	struct mem_list list[2] = {
+		{ .session = 1, .server = { "n1", "1.2.3.4", "0123456789abcdef0123456789abcdef", 5 }, .shard = a, .n = 5 },
+		{ .session = 1, .server = { "n2", "1.2.3.5", "0123456789abcdef0123456789abcdef", 6 }, .shard = b, .n = 5 },
+	};
+	const char *where[] = { "n2", "n1", "n1" };
+	struct mem_decision d, again;
+	struct mem_list back;
+	char *text;
+
+	(void)state;
+	/* 7 is of two generations; 6 of generation 1 is whole. */
+	assert_int_equal(mem_decide(list, 2, 1, where, 3, &d), 0);
+	assert_true(d.found && d.id.iteration == 6 && d.id.generation == 1 && d.id.world == 3);
+	assert_int_equal(d.at[0], 1); /* where it runs */
+	assert_int_equal(d.at[1], 1);
+	assert_int_equal(d.at[2], 1);
+	text = mem_decision_format(&d);
+	assert_int_equal(mem_decision_parse(text, &again), 0);
+	assert_true(again.found && again.id.iteration == 6 && again.n_servers == 2);
+	assert_string_equal(again.server[1].address, "1.2.3.5");
+	mem_decision_done(&again);
+	for (size_t n = strlen(text); n--;) {
+		text[n] = '\0';
+		assert_true(mem_decision_parse(text, &again) < 0);
+	}
+	free(text);
+	mem_decision_done(&d);
+	text = mem_list_format(&list[0]);
+	assert_int_equal(mem_list_parse(text, &back), 0);
+	assert_int_equal(back.n, 5);
+	assert_int_equal(back.server.port, 5);
+	mem_list_done(&back);
+	for (size_t n = strlen(text); n--;) {
+		text[n] = '\0';
+		assert_true(mem_list_parse(text, &back) < 0);
+	}
+	free(text);
+	list[0].n = list[1].n = 1;
+	assert_int_equal(mem_decide(list, 2, 1, where, 3, &d), 0);
+	assert_false(d.found);
+	text = mem_decision_format(&d);
+	assert_int_equal(mem_decision_parse(text, &again), 0);
+	assert_false(again.found);
+	free(text);
+}
+
+#define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		T(a_lost_node_is_read_from_its_neighbour), T(another_size_reads_all_shards),
+		T(what_is_torn_does_not_count), T(both_nodes_lost_is_none),
+		T(anothers_shards_do_not_count), T(an_earlier_jobs_do_not_count), T(flushed_ones_are_found),
+		T(what_is_not_ours_is_refused), T(strangers_get_nothing),
+		cmocka_unit_test(neighbours), cmocka_unit_test(the_last_complete_one),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests_name("snmem", tests, NULL, NULL);
+}
