@@ -19,6 +19,7 @@
  *	write.c		marks into the nodes' records
  *	caredo.c	what is done for jobs that have lost something; carenodes.c, nodes
  *			that do not answer; opcare.c, elastic.show
+ *	probe.c		have nodes probe their cards
  *	metrics.c	what is counted for others (metrics.h), metricstext.c its text
  *	act*.c		actions on jobs and nodes, journalled (act.h)
  */
@@ -99,6 +100,7 @@ struct sn_daemon_node { /* beside topo->node */
 	int64_t written; /* ms; when it was last */
 	bool unwritable; /* its extra cannot take the marks: the node was drained */
 	uint64_t probe; /* cards that are to be probed */
+	bool probe_due, probing; /* a probe is to be started there; one runs */
 	/* An administrator has taken these marks away, and the record still says that
 	 * there were some (elastic/marks.h). */
 	uint64_t gone;
@@ -181,6 +183,11 @@ struct sn_daemon {
 	uint64_t writes;
 
 	struct sn_acts *acts; /* act.c */
+
+	/* probe.c */
+	struct sn_pool *probe_pool;
+	struct sn_timer *probe_timer;
+	uint32_t n_probe_due, n_probing;
 
 	/* opevents.c */
 	struct sn_follower *followers;
@@ -304,5 +311,13 @@ void op_elastic_show(struct sn_daemon *d, struct sn_request *r); /* opcare.c */
 int write_start(struct sn_daemon *d, struct sn_err *err);
 void write_end(struct sn_daemon *d);
 void write_some(struct sn_daemon *d);
+
+/* ---- probe.c ---- */
+#define SN_PROBES_AT_ONCE 4
+int probe_start(struct sn_daemon *d, struct sn_err *err);
+/* A card of the node is to be probed: now, if HealthProbeProgram says how. */
+void probe_want(struct sn_daemon *d, uint32_t node);
+/* Where srun is in a PATH. -ENOENT. */
+int probe_find_srun(const char *path, char *ret, size_t size, struct sn_err *err);
 
 #endif

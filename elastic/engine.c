@@ -191,7 +191,7 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 		free(units);
 		return rc;
 	}
-	d->n_dirty = d->n_recheck = 0;
+	d->n_dirty = d->n_recheck = d->n_probe_due = 0;
 	for (uint32_t i = 0; d->health && i < d->n_nodes; i++) {
 		static const struct sn_daemon_node none;
 		bool any = memcmp(&d->node[i], &none, sizeof(none));
@@ -202,6 +202,7 @@ int engine_make(struct sn_daemon *d, const char *text, size_t len, struct sn_err
 		node[is] = d->node[i];
 		d->n_dirty += node[is].dirty;
 		d->n_recheck += node[is].recheck;
+		d->n_probe_due += node[is].probe_due;
 	}
 	sn_health_destroy(d->health);
 	if (d->topo != topo)
@@ -311,6 +312,7 @@ static void act(struct sn_daemon *d, const struct sn_health_action *a, uint32_t 
 	switch (a->kind) {
 	case SN_HEALTH_PROBE:
 		d->node[node].probe |= bit;
+		probe_want(d, node);
 		break;
 	case SN_HEALTH_NOTE:
 		break;

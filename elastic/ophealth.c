@@ -415,6 +415,7 @@ void op_health_probe(struct sn_daemon *d, struct sn_request *r)
 	if (!may_operate(d, r) || !find_cards(d, r, &node, &cards))
 		return;
 	d->node[node].probe |= cards;
+	probe_want(d, node);
 	daemon_event(d, "operator", d->topo->node[node].name, SN_NONE, 0, r->cred.uid,
 		     "user %u asks for a probe", r->cred.uid);
 	o = request_ok();

@@ -94,6 +94,7 @@ struct sn_policy {
 	uint32_t health_domain_hold; /* s */
 	uint32_t health_probe_timeout, health_probe_retry; /* s */
 	uint32_t health_probe_tries;
+	char health_probe_program[SN_POLICY_TEXT_MAX]; /* a path; "": none */
 	uint32_t health_hold; /* s */
 	uint32_t health_escalate;
 	uint32_t health_escalate_time; /* s */

@@ -112,6 +112,11 @@ uint64_t keep_state(struct sn_daemon *d)
 	return ++d->state_wanted;
 }
 
+void probe_want(struct sn_daemon *d, uint32_t node)
+{
+	(void)d, (void)node;
+}
+
 void followers_tell(struct sn_daemon *d)
 {
 	(void)d;
