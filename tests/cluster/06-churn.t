@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 CL_NODES=32
 start_cluster
-SECONDS_LONG=${SN_CHURN_SECONDS:-40}
+SECONDS_LONG=${SN_CHURN_SECONDS:-20}
 RANDOM=${SN_SEED:-1}
 diag "seed ${SN_SEED:-1}, $SECONDS_LONG s"
 
