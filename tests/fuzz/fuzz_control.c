@@ -24,6 +24,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	} else {
 		MUST(sn_control_name(c.op));
 		MUST(c.op != SN_CONTROL_SWAP || *c.node);
+		MUST(!c.cards || *c.node);
+		MUST(strlen(c.why) < sizeof(c.why) && !strpbrk(c.why, "\n\r\t"));
 		MUST(!strcmp(c.id, "x"));
 	}
 	free(text);

@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include <json-c/json.h>
+
 #include "launcher/control.h"
 #include "launcher/writefile.h"
 
@@ -36,6 +38,42 @@ static void requests_are_read(void **state)
 	assert_int_equal(sn_control_parse("{\"op\":\"swap\",\"node\":\"n3\"}", &c, NULL), 0);
 	assert_string_equal(c.node, "n3");
 	assert_int_equal(c.dp, 0);
+	assert_true(!c.cards && !*c.why);
+	assert_int_equal(sn_control_parse("{\"op\":\"swap\",\"node\":\"n3\",\"cards\":[0,63,5],\"why\":\"ECC\"}", &c, NULL), 0);
+	assert_true(c.cards == (UINT64_C(1) << 63 | 1 << 5 | 1));
+	assert_string_equal(c.why, "ECC");
+	assert_int_equal(sn_control_parse("{\"op\":\"replace\"}", &c, NULL), 0);
+	assert_int_equal(c.op, SN_CONTROL_REPLACE);
+	/* Nothing of the one before is left. */
+	assert_true(!*c.node && !c.cards && !*c.why);
+	assert_int_equal(sn_control_parse("{\"op\":\"requeue\"}", &c, NULL), 0);
+	assert_int_equal(c.op, SN_CONTROL_REQUEUE);
+}
+
+/* What is written is what is read. */
+static void they_are_written_as_they_are_read(void **state)
+{
+	const struct sn_control all[] = {
+		{ .op = SN_CONTROL_SHRINK, .dp = 6 },
+		{ .op = SN_CONTROL_SWAP, .node = "n[1]", .cards = UINT64_MAX, .why = "slow \"cards\"" },
+		{ .op = SN_CONTROL_REPLACE, .node = "n2", .cards = 4 },
+		{ .op = SN_CONTROL_REPLACE }, { .op = SN_CONTROL_REQUEUE, .why = "why" },
+		{ .op = SN_CONTROL_PAUSE }, { .op = SN_CONTROL_RESUME }, { .op = SN_CONTROL_STATUS },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		struct json_object *o = sn_control_json(&all[i]);
+		struct sn_control c = { .id = "" };
+
+		assert_int_equal(sn_control_read(o, &c, NULL), 0);
+		assert_int_equal(c.op, all[i].op);
+		assert_int_equal(c.dp, all[i].dp);
+		assert_string_equal(c.node, all[i].node);
+		assert_true(c.cards == all[i].cards);
+		assert_string_equal(c.why, all[i].why);
+		json_object_put(o);
+	}
 }
 
 static void bad_requests_are_refused(void **state)
@@ -43,7 +81,13 @@ static void bad_requests_are_refused(void **state)
 	const char *bad[] = { "", "{", "[]", "7", "{}", "{\"op\":7}", "{\"op\":\"fly\"}",
 		"{\"op\":\"grow\",\"dp\":-1}", "{\"op\":\"grow\",\"dp\":\"4\"}",
 		"{\"op\":\"grow\",\"dp\":4294967296}", "{\"op\":\"swap\"}",
-		"{\"op\":\"swap\",\"node\":[]}" };
+		"{\"op\":\"swap\",\"node\":[]}",
+		"{\"op\":\"swap\",\"node\":\"n1\",\"cards\":[64]}",
+		"{\"op\":\"swap\",\"node\":\"n1\",\"cards\":[-1]}",
+		"{\"op\":\"swap\",\"node\":\"n1\",\"cards\":[\"1\"]}",
+		"{\"op\":\"swap\",\"node\":\"n1\",\"cards\":3}",
+		"{\"op\":\"replace\",\"cards\":[3]}",
+		"{\"op\":\"pause\",\"why\":7}", "{\"op\":\"pause\",\"why\":\"two\\nlines\"}" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -126,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(requests_are_read),
+		cmocka_unit_test(they_are_written_as_they_are_read),
 		cmocka_unit_test(bad_requests_are_refused),
 		cmocka_unit_test(who_asks_is_answered),
 		cmocka_unit_test(strange_files),
