@@ -174,6 +174,7 @@ int sn_job_load(uint32_t id, struct sn_job *ret, struct sn_err *err)
 		const slurm_job_info_t *info = &jobs->job_array[0];
 
 		job.cpus = info->num_cpus;
+		job.submitted = info->submit_time;
 		job.eligible = info->eligible_time;
 		job.started = info->start_time;
 		job.has_spec = !sn_jobcomment_read(info->admin_comment, 0,
@@ -241,6 +242,7 @@ static void view_of(const slurm_job_info_t *info, struct sn_jobview *ret)
 	uint32_t base = info->job_state & JOB_STATE_BASE;
 
 	ret->restarts = info->restart_cnt;
+	ret->submitted = info->submit_time;
 	/* A requeued job pends while it is still completing. */
 	if (base == JOB_PENDING) {
 		ret->phase = SN_JOB_PENDING;

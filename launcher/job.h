@@ -22,7 +22,9 @@ struct sn_job {
 	bool has_spec; /* it has options of ours */
 	struct sn_jobspec spec;
 	uint32_t cpus;
-	int64_t eligible, started; /* s since 1970; could have run, runs; 0: not known */
+	/* s since 1970; came (or was last requeued), could have run, runs; 0: not
+	 * known */
+	int64_t submitted, eligible, started;
 	/* What it holds now, nodes in the order of Slurm's node table, which is
 	 * also that of a step's list. */
 	struct sn_plan_offer *offer;
@@ -50,6 +52,7 @@ struct sn_jobview {
 	enum sn_job_phase phase;
 	bool cancelled; /* ENDED: by scancel */
 	uint32_t restarts; /* requeues so far */
+	int64_t submitted; /* as struct sn_job's; 0: not known */
 	bool preempted; /* RUNS, but only for its GraceTime */
 	bool headless; /* RUNS, but its batch host is lost: no script is there */
 	struct sn_names names; /* RUNS: its nodes */

@@ -89,6 +89,8 @@ int sn_runstate_read(const char *dir, struct sn_runstate *ret,
 	root = json_tokener_parse(text);
 	free(text);
 	state.job = get_uint(root, "job", &ok);
+	if (json_object_object_get_ex(root, "submitted", &at))
+		state.submitted = json_object_get_int64(at);
 	state.run = get_uint(root, "run", &ok);
 	state.generation = get_uint(root, "generation", &ok);
 	state.restarts = get_uint(root, "restarts", &ok);
@@ -99,6 +101,10 @@ int sn_runstate_read(const char *dir, struct sn_runstate *ret,
 		json_object_get_boolean(at);
 	state.overlap = json_object_object_get_ex(root, "overlap", &at) &&
 		json_object_get_boolean(at);
+	if (json_object_object_get_ex(root, "cluster", &at) &&
+	    json_object_is_type(at, json_type_string))
+		snprintf(state.cluster, sizeof(state.cluster), "%s",
+			 json_object_get_string(at));
 	if (json_object_object_get_ex(root, "host", &at) &&
 	    json_object_is_type(at, json_type_string))
 		snprintf(state.host, sizeof(state.host), "%s",
@@ -119,6 +125,8 @@ int sn_runstate_write(const char *dir, const struct sn_runstate *state,
 	int rc;
 
 	json_object_object_add(root, "job", json_object_new_int64(state->job));
+	json_object_object_add(root, "submitted",
+			       json_object_new_int64(state->submitted));
 	json_object_object_add(root, "run", json_object_new_int64(state->run));
 	json_object_object_add(root, "generation",
 			       json_object_new_int64(state->generation));
@@ -132,6 +140,7 @@ int sn_runstate_write(const char *dir, const struct sn_runstate *state,
 			       json_object_new_boolean(state->overlap));
 	json_object_object_add(root, "srun_pid",
 			       json_object_new_int64(state->srun_pid));
+	json_object_object_add(root, "cluster", json_object_new_string(state->cluster));
 	json_object_object_add(root, "host", json_object_new_string(state->host));
 	if (state->n_parts)
 		add_parts(root, state);

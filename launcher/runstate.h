@@ -14,6 +14,7 @@
 #define SN_RUNSTATE_FILE "snrun.json"
 #define SN_RUNSTATE_HOST_MAX 256
 
+#define SN_RUNSTATE_CLUSTER_MAX 64
 #define SN_RUNSTATE_PARTS 256
 
 struct sn_runstate_part {
@@ -22,6 +23,7 @@ struct sn_runstate_part {
 
 struct sn_runstate {
 	uint32_t job;
+	int64_t submitted; /* the job, s since 1970: numbers come again; 0: not known */
 	uint32_t run; /* programs that were started in the directory before */
 	uint32_t generation;
 	uint32_t restarts; /* of this run */
@@ -29,6 +31,7 @@ struct sn_runstate {
 	bool ended; /* snrun came to its end: there is nothing to clean up */
 	bool overlap; /* steps that lost nodes may still be in Slurm's books */
 	uint32_t srun_pid; /* of the last srun, 0: none was started */
+	char cluster[SN_RUNSTATE_CLUSTER_MAX]; /* whose number the job's is, "": not known */
 	char host[SN_RUNSTATE_HOST_MAX]; /* where these processes are */
 	/* The sruns of the same generation in other jobs. */
 	struct sn_runstate_part part[SN_RUNSTATE_PARTS];

@@ -13,6 +13,7 @@
 
 #include "launcher/control.h"
 #include "launcher/jobdir.h"
+#include "launcher/jobdirsweep.h"
 #include "launcher/planfiles.h"
 #include "launcher/snrun.h"
 #include "launcher/stepenv.h"
@@ -257,6 +258,18 @@ static uint32_t requeues(void)
 	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
+/*
+ * Numbers of jobs come again, after the last one and where slurmctld has lost its
+ * state. A requeue gives a job another time of submission.
+ */
+static bool is_another_job(const struct snrun *run, const struct sn_runstate *old)
+{
+	if (!old->submitted || !run->job.submitted ||
+	    old->submitted == run->job.submitted)
+		return false;
+	return requeues() <= old->requeues || run->job.submitted < old->submitted;
+}
+
 static int continue_state(struct snrun *run, struct sn_err *err)
 {
 	struct sn_runstate *state = &run->state;
@@ -264,8 +277,12 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 	int rc = sn_runstate_read(run->dir, &old, err);
 
 	*state = (struct sn_runstate){
-		.job = run->job.id, .requeues = requeues(),
+		.job = run->job.id, .submitted = run->job.submitted,
+		.requeues = requeues(),
 	};
+	if (getenv("SLURM_CLUSTER_NAME"))
+		snprintf(state->cluster, sizeof(state->cluster), "%s",
+			 getenv("SLURM_CLUSTER_NAME"));
 	snprintf(state->host, sizeof(state->host), "%s", run->host);
 	if (rc == -ENOENT)
 		return 0;
@@ -273,6 +290,12 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 		return rc;
 	if (rc || old.job != run->job.id)
 		return 0;
+	if (is_another_job(run, &old)) {
+		snrun_say("%s has the files of an earlier job of this number; they are removed",
+			  run->dir);
+		sn_jobdir_empty(run->dir);
+		return 0;
+	}
 	if (old.ended && old.requeues == state->requeues) {
 		state->run = old.run + 1;
 		state->overlap = old.overlap;

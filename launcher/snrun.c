@@ -236,6 +236,8 @@ int main(int argc, char **argv)
 	if (!rc)
 		rc = snrun_prepare(&run, &err);
 	code = rc ? fail(rc, &err) : snrun_generations(&run);
+	if (!rc)
+		snrun_sweep(&run);
 	snrun_done(&run);
 	return code;
 }

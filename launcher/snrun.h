@@ -9,6 +9,7 @@
  * one srun and what happens while it runs; stepstop.c: its end; stepgone.c: until it is
  * gone. watch.c: which nodes the job still has. learn.c: timeouts from records. account.c:
  * the job's time and card-seconds. distribute.c: the files on every node.
+ * sweep.c: those of jobs long ended.
  */
 #ifndef SN_LAUNCHER_SNRUN_H
 #define SN_LAUNCHER_SNRUN_H
@@ -109,6 +110,8 @@ int snrun_refused(int rc);
 int snrun_load(struct snrun *run, struct sn_err *err);
 /* Take the directory, clean up after a killed snrun, make or continue the plan. */
 int snrun_prepare(struct snrun *run, struct sn_err *err);
+/* Remove the files of the user's jobs that ended long ago (JobDirKeep). */
+void snrun_sweep(const struct snrun *run);
 void snrun_done(struct snrun *run);
 
 /* The plan of the largest legal size, at most at_most, that the job's nodes as

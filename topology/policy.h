@@ -31,6 +31,7 @@ struct sn_policy {
 	uint64_t probe_memory; /* bytes */
 	uint32_t vendor; /* enum sn_vendor; sn_policy_vendor() resolves auto */
 	char job_dir[SN_POLICY_TEXT_MAX]; /* pattern of $SUPERNODE_JOB_DIR */
+	uint32_t job_dir_keep; /* days, 0: for ever */
 	uint32_t job_dir_shared; /* enum sn_job_dir_shared */
 	uint32_t max_restarts; /* of jobs with spares */
 	uint32_t restart_wait; /* s, from SIGTERM to SIGKILL before a restart */

@@ -39,6 +39,17 @@ snrun bash -c 'trap "" TERM; : >deaf.up.$SLURM_PROCID; while :; do sleep 1; done
 ready deaf; kill -TERM $!; wait $!; echo $? >deaf.rc
 squeue -h -s -j "$SLURM_JOB_ID" -o %i >steps.left
 
+# The directory of an earlier job of the same number, and one of a job long ended.
+own=$DIR/$SLURM_JOB_ID
+sed -i 's/"submitted":[0-9]*/"submitted":1/' "$own/snrun.json"
+echo 5 >"$own/progress"; echo mine >"$own/mine"
+cp -r "$own" "$DIR/4000001"
+sed -i 's/"job":[0-9]*/"job":4000001/' "$DIR/4000001/snrun.json"; rm "$DIR/4000001/mine"
+cp -r "$DIR/4000001" "$DIR/4000002"
+touch -d "31 days ago" "$DIR/4000001/snrun.json"
+snrun bash -c 'cat "$SUPERNODE_JOB_DIR/generation"' >again.out 2>&1
+ls "$DIR" "$own" | tr '\n' ' ' >again.files
+
 SUPERNODE_JOB_DIR=/proc/nothing snrun true >proc.out 2>&1; echo $? >>proc.out
 ln -s /tmp link; SUPERNODE_JOB_DIR=$WORK/link snrun true >link.out 2>&1; echo $? >>link.out
 mkdir open; chmod 777 open; SUPERNODE_JOB_DIR=$WORK/open snrun true >open.out 2>&1; echo $? >>open.out
@@ -172,6 +183,9 @@ like "a second snrun in the job's directory is refused" "$(cat second.out) $(cat
 is "with a directory of its own it is not" "$(cat other.rc)" 0
 is "SIGTERM ends the ranks" "$(cat term.rc)" 143
 is "ranks that ignore it are killed" "$(cat deaf.rc)" 137
+is "a directory of an earlier job of that number is begun anew" "$(sort again.out | uniq -c | awk '{ $1 = $1; print }' | tr '\n' ' ')" "64 0 1 snrun: $DIR/$id has the files of an earlier job of this number; they are removed "
+like "what is not snrun's stays, what was does not" "$(cat again.files)" ' mine '
+like "nor what it said of progress, and the files of a job that ended long ago" "$(grep -wE 'progress|4000001' again.files || echo gone) $(grep -wo 4000002 again.files)" '^gone 4000002$'
 is "no step is left" "$(grep -vc batch steps.left)" 0
 like "a directory that cannot be made" "$(cat proc.out)" '^snrun: /proc/nothing: .*'
 is "is one sentence, and 1" "$(wc -l <proc.out) $(tail -n 1 proc.out)" "2 1"
