@@ -30,18 +30,18 @@ static uint64_t cluster_cards(const struct sn_daemon *d)
 	return cards;
 }
 
-/* Of a job that has ended what it said last has been counted. */
 static void on_news(struct sn_daemon *d, uint32_t job, enum sn_attach_news news,
 		    const char *node)
 {
 	const struct sn_attach *a = attach_state(d, job);
 
+	const struct sn_metrics_when when = {
+		sn_loop_now(), d->since, sn_daemon_now() - d->since,
+	};
+
 	(void)node;
-	if (!a)
-		sn_metrics_forget(&d->metrics, job);
-	else if ((news == SN_ATTACH_CAME || news == SN_ATTACH_STATE) && a->state.has_account)
-		sn_metrics_job(&d->metrics, job, &a->state.account, cluster_cards(d),
-			       sn_loop_now());
+	if (a && (news == SN_ATTACH_CAME || news == SN_ATTACH_STATE) && a->state.has_account)
+		sn_metrics_job(&d->metrics, job, &a->state.account, cluster_cards(d), &when);
 }
 
 /* ---- HTTP ---- */

@@ -7,8 +7,8 @@
  *
  * What jobs say of themselves (launcher/account.h) comes from their owners, so it is
  * bounded by what the cluster has; the sums over all jobs grow by what an account has
- * grown since the last one of the same job, and a job that this daemon hears of for the
- * first time adds nothing but what comes after.
+ * grown since the last one of the same job. Of a job that this daemon hears of for the
+ * first time, and that began before it was in charge, only what comes after counts.
  */
 #ifndef SN_ELASTIC_METRICS_H
 #define SN_ELASTIC_METRICS_H
@@ -24,7 +24,7 @@
 struct sn_daemon;
 struct sn_web;
 
-#define SN_METRICS_KEPT 8192 /* jobs whose accounts are remembered */
+#define SN_METRICS_KEPT 8192 /* jobs whose accounts are remembered, ended ones for a requeue */
 #define SN_METRICS_JOBS 500 /* that have metrics of their own, the largest */
 
 struct sn_metrics_job {
@@ -58,10 +58,17 @@ void metrics_reload(struct sn_daemon *d); /* MetricsPort and MetricsAddress */
  * but for dry-run. */
 void metrics_decision(struct sn_daemon *d, enum sn_means means);
 
-/* The account of a job as it is now; cluster: cards that there are. Pure. */
+/* Pure: the account of a job as it is now. */
+struct sn_metrics_when {
+	int64_t now; /* ms, of the monotonic clock */
+	double since; /* s since 1970: the daemon is in charge */
+	double in_charge; /* s, for so long */
+};
+/* cluster: cards that there are. */
 void sn_metrics_job(struct sn_metrics *m, uint32_t job, const struct sn_ettr *account,
-		    uint64_t cluster, int64_t now);
-void sn_metrics_forget(struct sn_metrics *m, uint32_t job);
+		    uint64_t cluster, const struct sn_metrics_when *when);
+/* NULL: it never told. */
+const struct sn_metrics_job *sn_metrics_find(const struct sn_metrics *m, uint32_t job);
 void sn_metrics_done(struct sn_metrics *m);
 
 /* metricstext.c: the whole text, yours to free; NULL: no memory. */

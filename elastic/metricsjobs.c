@@ -33,10 +33,28 @@ static bool has(const struct sn_metrics *m, uint32_t at, uint32_t job)
 	return at < m->n_jobs && m->job[at].job == job;
 }
 
-static struct sn_metrics_job *insert(struct sn_metrics *m, uint32_t at)
+static void drop(struct sn_metrics *m, uint32_t at)
 {
+	memmove(&m->job[at], &m->job[at + 1], (--m->n_jobs - at) * sizeof(*m->job));
+}
+
+/* The one that has said nothing for longest goes. */
+static void make_room(struct sn_metrics *m)
+{
+	uint32_t oldest = 0;
+
+	for (uint32_t i = 1; i < m->n_jobs; i++)
+		if (m->job[i].heard < m->job[oldest].heard)
+			oldest = i;
+	drop(m, oldest);
+}
+
+static struct sn_metrics_job *insert(struct sn_metrics *m, uint32_t job)
+{
+	uint32_t at;
+
 	if (m->n_jobs == SN_METRICS_KEPT)
-		return NULL;
+		make_room(m);
 	if (m->n_jobs == m->max_jobs) {
 		uint32_t most = m->max_jobs ? m->max_jobs * 2 : 64;
 		struct sn_metrics_job *grown = realloc(m->job, most * sizeof(*grown));
@@ -46,6 +64,7 @@ static struct sn_metrics_job *insert(struct sn_metrics *m, uint32_t at)
 		m->job = grown;
 		m->max_jobs = most;
 	}
+	at = find(m, job);
 	memmove(&m->job[at + 1], &m->job[at], (m->n_jobs++ - at) * sizeof(*m->job));
 	return &m->job[at];
 }
@@ -90,32 +109,39 @@ static void add(struct sn_metrics *m, const struct sn_ettr *now, const struct sn
 }
 
 void sn_metrics_job(struct sn_metrics *m, uint32_t job, const struct sn_ettr *account,
-		    uint64_t cluster, int64_t now)
+		    uint64_t cluster, const struct sn_metrics_when *when)
 {
+	static const struct sn_ettr nothing;
 	uint32_t at = find(m, job);
+	const struct sn_ettr *before;
 	struct sn_metrics_job *j;
+	double seconds;
 
 	if (has(m, at, job)) {
-		j = &m->job[at];
-		if (!can_be(account, &j->account,
-			    (double)(now - j->heard) / 1000 + SLACK_S, cluster)) {
-			m->odd++;
-			return;
-		}
-		add(m, account, &j->account);
-	} else if (account->held > cluster || !(j = insert(m, at))) {
+		before = &m->job[at].account;
+		seconds = (double)(when->now - m->job[at].heard) / 1000;
+	} else if (account->began >= when->since) {
+		before = &nothing; /* no daemon before this one has counted it */
+		seconds = when->in_charge;
+	} else {
+		before = account;
+		seconds = 0;
+	}
+	if (!can_be(account, before, seconds + SLACK_S, cluster)) {
 		m->odd++;
 		return;
 	}
-	*j = (struct sn_metrics_job){ .job = job, .heard = now, .account = *account };
+	add(m, account, before);
+	j = has(m, at, job) ? &m->job[at] : insert(m, job);
+	if (j)
+		*j = (struct sn_metrics_job){ .job = job, .heard = when->now, .account = *account };
 }
 
-void sn_metrics_forget(struct sn_metrics *m, uint32_t job)
+const struct sn_metrics_job *sn_metrics_find(const struct sn_metrics *m, uint32_t job)
 {
 	uint32_t at = find(m, job);
 
-	if (has(m, at, job))
-		memmove(&m->job[at], &m->job[at + 1], (--m->n_jobs - at) * sizeof(*m->job));
+	return has(m, at, job) ? &m->job[at] : NULL;
 }
 
 void sn_metrics_done(struct sn_metrics *m)

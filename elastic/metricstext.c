@@ -228,16 +228,65 @@ static void add_actions(struct sn_om *om, struct sn_daemon *d)
 
 /* ---- what snruns say ---- */
 
+struct shown {
+	const struct sn_metrics_job *of;
+	char id[12];
+	double age; /* s, of what it says */
+	/* As of now, for gauges: snrun tells of what happens, not that time passes. */
+	struct sn_ettr now;
+	double safe; /* s, since its last safe point; < 0: there is none */
+	uint32_t dp;
+};
+
+static int by_size(const void *a, const void *b)
+{
+	const struct sn_metrics_job *x = ((const struct shown *)a)->of;
+	const struct sn_metrics_job *y = ((const struct shown *)b)->of;
+
+	if (x->account.held != y->account.held)
+		return x->account.held > y->account.held ? -1 : 1;
+	return x->job < y->job ? -1 : x->job > y->job;
+}
+
+/* Those whose snrun has not ended. */
+static struct shown *find_shown(const struct sn_daemon *d, uint32_t *ret_n)
+{
+	const struct sn_metrics *m = &d->metrics;
+	struct shown *shown = calloc((size_t)m->n_jobs + 1, sizeof(*shown));
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; shown && i < m->n_jobs; i++) {
+		const struct sn_attach *a = attach_state(d, m->job[i].job);
+		struct shown *s = &shown[n];
+
+		if (!a || a->state.phase == SN_ATTACH_ENDED)
+			continue;
+		s->of = &m->job[i];
+		s->age = (double)(sn_loop_now() - m->job[i].heard) / 1000;
+		s->safe = attach_since_safe(a);
+		s->now = m->job[i].account;
+		if (a->here)
+			sn_ettr_pass(&s->now, s->now.at + s->age);
+		s->dp = a->state.dp;
+		snprintf(s->id, sizeof(s->id), "%u", m->job[i].job);
+		n++;
+	}
+	if (shown)
+		qsort(shown, n, sizeof(*shown), by_size);
+	*ret_n = n;
+	return shown;
+}
+
 /* Cards that jobs hold and that do no work at present. */
-static void add_idle_cards(struct sn_om *om, const struct sn_metrics *m)
+static void add_idle_cards(struct sn_om *om, const struct shown *shown, uint32_t n_shown)
 {
 	static const enum sn_ettr_phase phases[] = {
 		SN_ETTR_RESTART, SN_ETTR_WAIT, SN_ETTR_PAUSE, SN_ETTR_OPENING, SN_ETTR_CHECKPOINT,
 	};
 	uint64_t n[SN_ETTR_PHASES] = { 0 }, spare = 0;
 
-	for (uint32_t i = 0; i < m->n_jobs; i++) {
-		const struct sn_ettr *a = &m->job[i].account;
+	for (uint32_t i = 0; i < n_shown; i++) {
+		const struct sn_ettr *a = &shown[i].now;
 		uint32_t busy = a->ranks < a->held ? a->ranks : a->held;
 
 		if (a->phase == SN_ETTR_WAIT || a->phase == SN_ETTR_PAUSE)
@@ -252,12 +301,12 @@ static void add_idle_cards(struct sn_om *om, const struct sn_metrics *m)
 	with(om, "why", "spare", spare);
 }
 
-static void add_phases(struct sn_om *om, const struct sn_metrics *m)
+static void add_phases(struct sn_om *om, const struct shown *shown, uint32_t n_shown)
 {
 	uint64_t n[SN_ETTR_PHASES] = { 0 };
 
-	for (uint32_t i = 0; i < m->n_jobs; i++)
-		n[m->job[i].account.phase]++;
+	for (uint32_t i = 0; i < n_shown; i++)
+		n[shown[i].now.phase]++;
 	sn_om_family(om, SN_OM_GAUGE, NAME("jobs"), NULL, "jobs whose snrun tells of them, by what they do");
 	for (int i = 0; i < SN_ETTR_PHASES; i++)
 		with(om, "phase", sn_ettr_phase_name((enum sn_ettr_phase)i), n[i]);
@@ -289,57 +338,13 @@ static void add_sums(struct sn_om *om, const struct sn_metrics *m)
 
 /* ---- single jobs ---- */
 
-struct shown {
-	const struct sn_metrics_job *of;
-	char id[12];
-	double age; /* s, of what it says */
-	double safe; /* s, since its last safe point; < 0: there is none */
-	uint32_t dp, want_dp;
-};
-
-static int by_size(const void *a, const void *b)
-{
-	const struct sn_metrics_job *x = ((const struct shown *)a)->of;
-	const struct sn_metrics_job *y = ((const struct shown *)b)->of;
-
-	if (x->account.held != y->account.held)
-		return x->account.held > y->account.held ? -1 : 1;
-	return x->job < y->job ? -1 : x->job > y->job;
-}
-
-static struct shown *find_shown(const struct sn_daemon *d, uint32_t *ret_n)
-{
-	const struct sn_metrics *m = &d->metrics;
-	struct shown *shown = calloc((size_t)m->n_jobs + 1, sizeof(*shown));
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; shown && i < m->n_jobs; i++) {
-		const struct sn_attach *a = attach_state(d, m->job[i].job);
-		struct shown *s = &shown[n];
-
-		if (!a)
-			continue;
-		s->of = &m->job[i];
-		s->age = (double)(sn_loop_now() - m->job[i].heard) / 1000;
-		s->safe = attach_since_safe(a);
-		s->dp = a->state.dp;
-		s->want_dp = a->state.want_dp;
-		snprintf(s->id, sizeof(s->id), "%u", m->job[i].job);
-		n++;
-	}
-	if (shown)
-		qsort(shown, n, sizeof(*shown), by_size);
-	*ret_n = n < SN_METRICS_JOBS ? n : SN_METRICS_JOBS;
-	return shown;
-}
-
 typedef double (*figure)(const struct shown *s);
 
 static double fig_useful(const struct shown *s) { return s->of->account.cards.useful; }
 static double fig_held(const struct shown *s) { return s->of->account.held_sum; }
 static double fig_idle(const struct shown *s) { return s->of->account.idle; }
-static double fig_open(const struct shown *s) { return sn_ettr_open(&s->of->account.cards); }
-static double fig_ettr(const struct shown *s) { return sn_ettr_ratio(&s->of->account); }
+static double fig_open(const struct shown *s) { return sn_ettr_open(&s->now.cards); }
+static double fig_ettr(const struct shown *s) { return sn_ettr_ratio(&s->now); }
 static double fig_wall(const struct shown *s) { return sn_ettr_wall(&s->of->account); }
 static double fig_productive(const struct shown *s) { return s->of->account.wall.useful; }
 static double fig_safe(const struct shown *s) { return s->safe < 0 ? NAN : s->safe; }
@@ -380,15 +385,12 @@ static void add_cards(struct sn_om *om, const struct shown *shown, uint32_t n)
 		with(om, "job", shown[i].id, shown[i].dp);
 }
 
-static void add_each(struct sn_om *om, const struct sn_daemon *d)
+static void add_each(struct sn_om *om, const struct shown *shown, uint32_t all)
 {
-	uint32_t n, all = d->metrics.n_jobs;
-	struct shown *shown = find_shown(d, &n);
+	uint32_t n = all < SN_METRICS_JOBS ? all : SN_METRICS_JOBS;
 
-	if (!shown)
-		return;
 	one_int(om, SN_OM_GAUGE, NAME("jobs_not_shown"),
-		"jobs that have no metrics of their own below, as there are too many", all > n ? all - n : 0);
+		"jobs that have no metrics of their own below, as there are too many", all - n);
 	for (size_t f = 0; f < sizeof(figures) / sizeof(*figures); f++) {
 		sn_om_family(om, figures[f].type, figures[f].name, figures[f].unit, figures[f].help);
 		for (uint32_t i = 0; i < n; i++)
@@ -403,6 +405,21 @@ static void add_each(struct sn_om *om, const struct sn_daemon *d)
 				{ "cause", sn_lost_name((enum sn_lost)k) } }, 2,
 				shown[i].of->account.cards.lost[k]);
 	add_cards(om, shown, n);
+}
+
+static void add_told(struct sn_om *om, const struct sn_daemon *d)
+{
+	struct shown *shown;
+	uint32_t n;
+
+	shown = find_shown(d, &n);
+	if (shown) {
+		add_phases(om, shown, n);
+		add_idle_cards(om, shown, n);
+	}
+	add_sums(om, &d->metrics);
+	if (shown)
+		add_each(om, shown, n);
 	free(shown);
 }
 
@@ -417,10 +434,7 @@ char *metrics_text(struct sn_daemon *d, size_t *ret_len)
 		add_jobs(&om, d);
 		add_decisions(&om, d);
 		add_actions(&om, d);
-		add_phases(&om, &d->metrics);
-		add_idle_cards(&om, &d->metrics);
-		add_sums(&om, &d->metrics);
-		add_each(&om, d);
+		add_told(&om, d);
 	}
 	return sn_om_end(&om, ret_len);
 }

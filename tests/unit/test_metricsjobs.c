@@ -20,6 +20,16 @@
 
 #define CLUSTER 128
 
+static double since = 1.8e9; /* after all of the jobs began */
+
+static void tell(struct sn_metrics *m, uint32_t job, const struct sn_ettr *account,
+		 int64_t now)
+{
+	const struct sn_metrics_when when = { now, since, 1000 };
+
+	sn_metrics_job(m, job, account, CLUSTER, &when);
+}
+
 static void event(struct sn_ettr *a, enum sn_ettr_kind kind, double at, uint32_t cards)
 {
 	const struct sn_ettr_event e = {
@@ -35,6 +45,7 @@ static void begin(struct sn_ettr *a, uint32_t cards)
 	event(a, SN_ETTR_CARDS, 0, cards);
 	event(a, SN_ETTR_START, 0, 0);
 	event(a, SN_ETTR_STEP, 10, 0);
+	event(a, SN_ETTR_STEP, 10.5, 0);
 }
 
 static void test_grows(void **state)
@@ -46,13 +57,13 @@ static void test_grows(void **state)
 	begin(&a, 64);
 	/* What was before this daemon knew of it counts for the job alone. */
 	event(&a, SN_ETTR_SAFE, 100, 0);
-	sn_metrics_job(&m, 7, &a, CLUSTER, 1000);
+	tell(&m, 7, &a, 1000);
 	assert_true(m.useful == 0 && m.generations == 0 && m.n_jobs == 1);
 	event(&a, SN_ETTR_SAFE, 110, 0);
 	event(&a, SN_ETTR_FAIL, 115, 0);
 	event(&a, SN_ETTR_START, 116, 0);
 	event(&a, SN_ETTR_STEP, 119, 0);
-	sn_metrics_job(&m, 7, &a, CLUSTER, 20000);
+	tell(&m, 7, &a, 20000);
 	assert_true(fabs(m.useful - 640) < 1e-3);
 	assert_true(fabs(m.lost[SN_LOST_REDONE] - 5 * 64) < 1e-3);
 	assert_int_equal(m.generations, 1);
@@ -61,24 +72,43 @@ static void test_grows(void **state)
 	assert_int_equal(sn_recoveries_count(&m.recoveries), 1);
 	assert_true(fabs(m.recoveries.sum - 4) < 1e-3);
 	/* The same once more adds nothing; another job adds its own. */
-	sn_metrics_job(&m, 7, &a, CLUSTER, 21000);
+	tell(&m, 7, &a, 21000);
 	assert_int_equal(m.generations, 1);
 	begin(&b, 32);
-	sn_metrics_job(&m, 3, &b, CLUSTER, 21000);
+	tell(&m, 3, &b, 21000);
 	event(&b, SN_ETTR_SAFE, 20, 0);
-	sn_metrics_job(&m, 3, &b, CLUSTER, 31000);
+	tell(&m, 3, &b, 31000);
 	assert_true(fabs(m.useful - 640 - 320) < 1e-3);
 	assert_int_equal(m.n_jobs, 2);
 	assert_int_equal(m.job[0].job, 3);
 	assert_int_equal(m.odd, 0);
-	sn_metrics_forget(&m, 3);
-	sn_metrics_forget(&m, 4);
-	assert_int_equal(m.n_jobs, 1);
-	assert_int_equal(m.job[0].job, 7);
+	assert_ptr_equal(sn_metrics_find(&m, 7), &m.job[1]);
+	assert_null(sn_metrics_find(&m, 4));
 	/* A new run of the job begins anew, and nothing goes down. */
 	begin(&a, 64);
-	sn_metrics_job(&m, 7, &a, CLUSTER, 40000);
+	tell(&m, 7, &a, 40000);
 	assert_true(fabs(m.useful - 640 - 320) < 1e-3);
+	sn_metrics_done(&m);
+}
+
+/* One that began under this daemon counts whole, though it was heard of late. */
+static void test_new_job(void **state)
+{
+	struct sn_metrics m = { .n_jobs = 0 };
+	struct sn_ettr a;
+
+	(void)state;
+	since = 1.7e9 - 100;
+	begin(&a, 64);
+	event(&a, SN_ETTR_STEP, 11, 0);
+	event(&a, SN_ETTR_SAFE, 50, 0);
+	tell(&m, 7, &a, 60000);
+	assert_int_equal(m.generations, 1);
+	assert_true(fabs(m.useful - 40 * 64) < 1e-3);
+	event(&a, SN_ETTR_SAFE, 60, 0);
+	tell(&m, 7, &a, 70000);
+	assert_true(fabs(m.useful - 50 * 64) < 1e-3);
+	since = 1.8e9;
 	sn_metrics_done(&m);
 }
 
@@ -90,24 +120,24 @@ static void test_lies(void **state)
 
 	(void)state;
 	begin(&a, 64);
-	sn_metrics_job(&m, 7, &a, CLUSTER, 0);
+	tell(&m, 7, &a, 0);
 	lie = a;
 	event(&lie, SN_ETTR_SAFE, 1e6, 0); /* a million seconds in ten */
-	sn_metrics_job(&m, 7, &lie, CLUSTER, 10000);
+	tell(&m, 7, &lie, 10000);
 	assert_true(m.useful == 0);
 	assert_int_equal(m.odd, 1);
 	lie = a;
 	lie.held = CLUSTER + 1;
-	sn_metrics_job(&m, 7, &lie, CLUSTER, 10000);
-	sn_metrics_job(&m, 8, &lie, CLUSTER, 10000);
+	tell(&m, 7, &lie, 10000);
+	tell(&m, 8, &lie, 10000);
 	assert_int_equal(m.odd, 3);
 	assert_int_equal(m.n_jobs, 1);
 	lie = a;
 	lie.recoveries.n[0] = 1u << 30;
-	sn_metrics_job(&m, 7, &lie, CLUSTER, 10000);
+	tell(&m, 7, &lie, 10000);
 	lie = a;
 	lie.generations = UINT32_MAX;
-	sn_metrics_job(&m, 7, &lie, CLUSTER, 10000);
+	tell(&m, 7, &lie, 10000);
 	assert_int_equal(m.odd, 5);
 	assert_int_equal(m.generations, 0);
 	assert_int_equal(sn_recoveries_count(&m.recoveries), 0);
@@ -122,9 +152,9 @@ static void test_many(void **state)
 	(void)state;
 	begin(&a, 8);
 	for (uint32_t i = 0; i < SN_METRICS_KEPT + 10; i++)
-		sn_metrics_job(&m, i * 7919 % 100003 + 1, &a, CLUSTER, 0);
+		tell(&m, i * 7919 % 100003 + 1, &a, i);
 	assert_int_equal(m.n_jobs, SN_METRICS_KEPT);
-	assert_int_equal(m.odd, 10);
+	assert_int_equal(m.odd, 0);
 	for (uint32_t i = 1; i < m.n_jobs; i++)
 		assert_true(m.job[i - 1].job < m.job[i].job);
 	sn_metrics_done(&m);
@@ -134,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grows),
+		cmocka_unit_test(test_new_job),
 		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_many),
 	};
