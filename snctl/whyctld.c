@@ -117,6 +117,15 @@ static bool is_now(time_t start)
 	return start <= time(NULL) + NOW_IS;
 }
 
+/* The delay is in whole minutes, and what clients see of a pending job's CPUs is now and
+ * then not what slurmctld counts with: by that it is one more than was taken off. */
+static bool is_a_minute_off(time_t start)
+{
+	time_t late = start - time(NULL) - 60;
+
+	return late >= -NOW_IS && late <= NOW_IS;
+}
+
 void why_ctld_ask(const struct live *live, const slurm_job_info_t *info,
 		  const partition_info_t *part, bool found, struct why_ctld *ret)
 {
@@ -142,6 +151,8 @@ void why_ctld_ask(const struct live *live, const slurm_job_info_t *info,
 	}
 	ret->start = resp->start_time - (time_t)delay;
 	ret->fits_now = is_now(ret->start);
+	if (delay && is_a_minute_off(ret->start))
+		sure = false;
 	ret->fits_later = !ret->fits_now && (sure || !found);
 	ret->asked = ret->fits_now || ret->fits_later;
 	/* A job without a time limit counts as one of a year. */

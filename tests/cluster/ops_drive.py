@@ -86,20 +86,27 @@ class Driver(HealthOps):
         for what in self.model.check_nodes(ops_model.parse_nodes(text), self.jobs):
             self.fail(what)
 
+    def nodes_are_there(self):
+        """Do those that are not down take work? Not so where one is completing, nor while
+        slurmd starts anew after a reconfiguration."""
+        rc, text = run("sinfo", "-h", "-N", "-o", "%N %t")
+        states = dict(w.split() for w in text.splitlines()) if rc == 0 else {}
+        return all(states.get(n) in ("idle", "mix", "alloc", "plnd") for n in NODES if n not in self.model.down)
+
     def ask_why(self):
         waiting = [j for j in self.jobs.values() if j.state == "PENDING" and
                    j.reason != "BeginTime" and self.model.can_judge(j)]
         if not waiting:
             return
         job = self.rng.choice(sorted(waiting, key=lambda j: j.id))
-        if not self.settled(True):
+        if not self.settled(True) or not self.nodes_are_there():
             self.count["why not judged"] += 1
             return
         self.look()
         then = self.states()
         rc, text = run("snctl", "why", str(job.id), "--json")
         self.look()
-        if then != self.states() or \
+        if then != self.states() or not self.nodes_are_there() or \
            any(j.state == "COMPLETING" for j in self.jobs.values()) or job.id not in self.jobs:
             self.count["why not judged"] += 1
             return
