@@ -219,11 +219,18 @@ static bool fill_to(struct snrun *run, uint32_t to, bool extra)
 	uint32_t most = run->job.policy.elastic_members_max;
 	uint32_t dp[256], from = committed(run);
 	struct sn_err err;
-	size_t n;
+	size_t n = 0;
 
 	if (from >= to || run->n_members >= most)
 		return true;
-	n = sn_sizes_members(&run->sizes, from, to, most - run->n_members, dp);
+	/* The base has lost so much that it has no legal size. */
+	if (from < run->sizes.min) {
+		dp[n++] = run->sizes.min - from;
+		from = run->sizes.min;
+	}
+	if (run->n_members + n < most)
+		n += sn_sizes_members(&run->sizes, from, to,
+				      most - run->n_members - (uint32_t)n, dp + n);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t id = 0;
 		int rc = snrun_submit_member(run, dp[i], extra, true, &id, &err);

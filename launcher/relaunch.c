@@ -317,8 +317,10 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 	asked = run->requeue;
 	if (is_over(run, ret_code))
 		return 1;
-	if (asked)
-		return 0; /* it could not be */
+	if (asked) /* it could not be */
+		return run->plan.n_nodes ? 0 :
+			sn_err_set(err, -ENODEV, "job %u holds no legal size, and was not requeued",
+				   run->job.id);
 	if (!rc)
 		rc = get_ready(run, past, err);
 	if (run->stopped) {
@@ -368,9 +370,14 @@ static int gather(struct snrun *run, struct sn_err *err)
 	snrun_members_wait(run);
 	snrun_account_to(run, SN_ETTR_TO_RESTART);
 	snrun_members_refresh(run);
-	for (uint32_t i = 0; i < run->n_members; i++)
-		if (run->member[i].phase == SN_JOB_RUNS)
-			return snrun_resize(run, NULL, err);
+	for (uint32_t i = 0; i < run->n_members; i++) {
+		int rc;
+
+		if (run->member[i].phase != SN_JOB_RUNS)
+			continue;
+		rc = snrun_resize(run, NULL, err);
+		return rc == -ENODEV && !run->plan.n_nodes ? 0 : rc;
+	}
 	return 0;
 }
 
@@ -392,6 +399,9 @@ int snrun_generations(struct snrun *run)
 		past.lost = calloc((size_t)run->plan.n_nodes + 1, sizeof(bool));
 		rc = past.lost ? 0 : -ENOMEM;
 	}
+	/* The base alone has less than min_dp. */
+	if (!rc && !run->plan.n_nodes)
+		rc = repair_anew(run, &past, &err);
 	while (!rc)
 		rc = generation(run, &past, &code, &err);
 	free(past.lost);

@@ -162,6 +162,8 @@ int repair_nodes(struct snrun *run, struct past *past,
 
 int repair_anew(struct snrun *run, struct past *past, struct sn_err *err)
 {
+	/* What the base has lost counts; if slurmctld does not answer, later. */
+	(void)sn_job_reload(&run->job, err);
 	snrun_members_refresh(run);
 	snrun_members_fill(run);
 	return shrink(run, past, err);

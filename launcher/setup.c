@@ -149,6 +149,10 @@ int snrun_load(struct snrun *run, struct sn_err *err)
 		rc = take_checkpoint(run, err);
 	if (!rc)
 		rc = plan_anew(run, err);
+	/* What it lacks members may hold, which are not known yet. */
+	if (rc == -ENODEV && run->has_members && !run->dry_run &&
+	    snrun_max_restarts(run))
+		rc = 0;
 	if (rc)
 		return rc;
 	run->preflight |= run->job.policy.preflight != 0;

@@ -201,15 +201,15 @@ void snrun_requeue(struct snrun *run)
 
 /* ---- help ------------------------------------------------------------------------------------ */
 
-/* Has a stand-in started, or does one wait? */
-static bool look_at_standins(struct snrun *run, bool *ret_waits)
+/* Has a stand-in or another member started, or does one wait? */
+static bool look_at_pending(struct snrun *run, bool *ret_waits)
 {
 	*ret_waits = false;
 	for (uint32_t i = 0; i < run->n_members; i++) {
 		struct sn_jobview view;
 		bool runs;
 
-		if (!run->member[i].standin || run->member[i].phase == SN_JOB_RUNS ||
+		if (run->member[i].phase == SN_JOB_RUNS ||
 		    sn_job_look(run->member[i].id, &view, NULL))
 			continue;
 		runs = view.phase == SN_JOB_RUNS;
@@ -221,25 +221,19 @@ static bool look_at_standins(struct snrun *run, bool *ret_waits)
 	return false;
 }
 
-int snrun_wait_help(struct snrun *run, const char *why)
+/* What is pending may start, or the daemon has an order; else -ENODEV. */
+static int wait_help(struct snrun *run, bool told, uint32_t seconds)
 {
-	int64_t now = snrun_now_ms(), end = now + (int64_t)run->job.policy.help_wait * 1000;
+	int64_t now = snrun_now_ms(), end = now + (int64_t)seconds * 1000;
 	bool waits = false, came = false;
 
-	/* Not without one that could help, and that is seen at once. */
-	if (!run->job.policy.help_wait || !snrun_link_is_up() || run->stopped)
-		return -ENODEV;
-	snrun_say("%s; snelasticd has %u s to say what is to be done", why,
-		  run->job.policy.help_wait);
-	run->stuck = true;
-	snrun_link_tell(run);
 	for (; now < end && !came && !run->requeue; now = snrun_now_ms()) {
 		int sig;
 
 		snrun_steer(run);
-		came = look_at_standins(run, &waits);
+		came = look_at_pending(run, &waits);
 		/* What it has ordered gets the time that it takes. */
-		if (!waits && !came && !snrun_link_is_up())
+		if (!waits && !came && !(told && snrun_link_is_up()))
 			break;
 		sig = came || run->requeue ? -1 : wait_signal(LOOK_MS);
 		if (sig > 0) {
@@ -248,7 +242,34 @@ int snrun_wait_help(struct snrun *run, const char *why)
 			break;
 		}
 	}
+	return came || run->requeue ? 0 : -ENODEV;
+}
+
+int snrun_wait_help(struct snrun *run, const char *why)
+{
+	bool told = run->job.policy.help_wait && snrun_link_is_up();
+	struct sn_err err;
+	int rc = -ENODEV;
+
+	if (run->stopped)
+		return rc;
+	/* Not without what could help, and that is seen at once. */
+	if (told)
+		snrun_say("%s; snelasticd has %u s to say what is to be done", why,
+			  run->job.policy.help_wait);
+	run->stuck = true;
+	snrun_link_tell(run);
+	if (told || run->n_members)
+		rc = wait_help(run, told, told ? run->job.policy.help_wait :
+			       run->job.policy.elastic_wait);
 	run->stuck = false;
 	snrun_link_tell(run);
-	return came || run->requeue ? 0 : -ENODEV;
+	/* It starts anew when it can have min_dp again. */
+	if (rc && !run->stopped && run->has_members &&
+	    !snrun_check_requeue(run, &err)) {
+		snrun_say("%s; so it is requeued", why);
+		run->requeue = true;
+		rc = 0;
+	}
+	return rc;
 }

@@ -170,4 +170,25 @@ scontrol update "NodeName=$lost" State=DOWN Reason=test
 ok "the base has less than an atom: it goes on in the member" until_true 60 reached nine 1 $((g + 1))
 ok "and ends well" await "$id" "COMPLETED COMPLETING" 90
 same_end "$id" nine tp=8,ep=16,etp=1,dp=4
+
+# ---- less than min_dp ----------------------------------------------------------------
+second() { scontrol show hostnames "$(scontrol -o show job "$1" | sed -nE 's/.* NodeList=([^ ]*).*/\1/p')" | grep -vx "$(batch_of "$1")"; }
+id=$(submit_train tp=8,ep=16,etp=1,dp=2 ten --elastic=min_dp=2)
+ok "a base without members trains" until_true 60 reached ten 12
+lost=$(second "$id")
+scontrol update "NodeName=$lost" State=DOWN Reason=test
+ok "it loses a node: it goes on with a member" until_true 60 reached ten 1 1
+ok "and ends well" await "$id" "COMPLETED COMPLETING" 90
+same_end "$id" ten tp=8,ep=16,etp=1,dp=2
+sed -i 's/ElasticWait=20/ElasticWait=2/' "$CL_DIR/etc/supernode.conf"
+id=$(submit_train tp=8,ep=16,etp=1,dp=2 eleven --elastic=min_dp=2)
+ok "another" until_true 60 reached eleven 12
+scontrol update "NodeName=$(sinfo -h -N -o '%N %t' | awk '$2 ~ /idle/ { print $1 }' | sort -u | paste -sd,)" State=DRAIN Reason=test
+lost=$(second "$id")
+scontrol update "NodeName=$lost" State=DOWN Reason=test
+scontrol update "NodeName=$lost" State=DRAIN Reason=test
+ok "with no other nodes it is requeued" await "$id" PENDING
+like "and says why" "$(cat "$id.out")" 'hold no legal size: .*; so it is requeued'
+scancel "$id"
+ok "nothing is left" until_true 30 nothing_left
 finish

@@ -11,6 +11,7 @@ import argparse
 import collections
 import os
 import random
+import re
 import statistics
 import sys
 import time
@@ -184,8 +185,9 @@ class Driver:
                     if j.base == job.id and j.state in ("PENDING", "RUNNING")]
             pids = list(do.processes(job.dir)) if now - job.ended_at > 30 else []
             if left or pids:
+                # What slurmctld has lost of an end it finds out after two minutes.
                 self.odd(("left", job.name), "%s has ended %d s ago and there are still %s" %
-                         (job, now - job.ended_at, left + pids), 60)
+                         (job, now - job.ended_at, left + pids), 60 if now - self.blind_until > 240 else 200)
             elif now - job.ended_at > 30:
                 job.clean = True
 
@@ -319,6 +321,9 @@ class Driver:
                 print("| %s | %s | %d | %s | %s |" %
                       (faults_kinds.NAMES[kind], means, len(got), "%.1f" % statistics.median(s) if s else "",
                        "%.1f" % max(s) if s else ""))
+        rc, text = do.run("snctl", "events", "--kind=elastic", "--limit=5000", "--json")
+        words = collections.Counter(re.findall(r'"(?:text|what|why)":\s*"([a-z-]+): ', text))
+        print("the daemon's decisions: %s" % dict(words))
         sys.stdout.flush()
 
 

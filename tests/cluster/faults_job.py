@@ -137,7 +137,7 @@ class Job:
                 f.close(self, self.means(f, first[0]), first[2] - f.since)
             elif f.must == "on" and steps and steps[-1][2] > f.since + 4:
                 f.close(self, "runs on", None)
-            elif f.must == "maybe" and steps and steps[-1][2] > f.since + 20:
+            elif f.must == "maybe" and steps and steps[-1][2] > f.since + 30:
                 f.close(self, "runs on", None)
             else:
                 continue
@@ -156,7 +156,7 @@ class Job:
         sizes = re.findall(r"dp=(\d+) after dp=(\d+)", text)
         if "takes the place of" in text and not sizes:
             return "spare"
-        if re.search(r"stand-in|replacement", text):
+        if "stand in for" in text:
             return "replace"
         if sizes and sizes[-1][0] != sizes[0][1]:
             return "shrink" if int(sizes[-1][0]) < int(sizes[0][1]) else "grow"
