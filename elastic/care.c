@@ -140,6 +140,13 @@ static void relieve(struct sn_care *care, struct care_job *job, const struct sn_
 	forget(job);
 }
 
+/* Its ranks are on their way. */
+static bool is_between(const struct sn_attach *attach)
+{
+	return attach && attach->here && (attach->state.phase == SN_ATTACH_STARTING ||
+					  attach->state.phase == SN_ATTACH_ENDING);
+}
+
 /* Cards that still run can wait until ranks do so again. */
 static bool can_wait(const struct care_job *job, const struct sn_attach *attach)
 {
@@ -150,6 +157,14 @@ static bool can_wait(const struct care_job *job, const struct sn_attach *attach)
 		if (job->failure[i].kind != SN_FAIL_SUSPECT && job->failure[i].kind != SN_FAIL_SICK)
 			return false;
 	return true;
+}
+
+static bool hits_ranks(const struct care_job *job)
+{
+	for (uint32_t i = 0; i < job->n_failures; i++)
+		if (!job->failure[i].spare)
+			return true;
+	return false;
 }
 
 static int note_hit(struct sn_care *care, uint32_t i)
@@ -183,10 +198,13 @@ static int glance(struct sn_care *care, uint32_t i, struct sn_err *err)
 	if (rc)
 		return rc;
 	if (!key) {
-		if (job->key)
+		if (job->key && !is_between(attach))
 			relieve(care, job, attach);
 		return 0;
 	}
+	/* Only spares are left that are hit: the ranks are out of it. */
+	if (job->key && job->how != SN_CARE_NOTHING && !hits_ranks(job) && !is_between(attach))
+		relieve(care, job, attach);
 	if ((key == job->key && care->eyes->ms < job->due) || can_wait(job, attach))
 		return 0;
 	job->stands = key;

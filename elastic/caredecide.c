@@ -111,6 +111,8 @@ static uint32_t atoms_elsewhere(const struct sn_care *care, const struct care_jo
 	const struct sn_topo *topo = care->eyes->topo;
 	uint64_t atoms = 0;
 
+	if (*job->ours->required) /* it cannot be just anywhere */
+		return 0;
 	for (uint32_t s = 0; s < topo->n_supernodes; s++) {
 		bool hit = false;
 

@@ -348,8 +348,8 @@ static int make_key(const struct care_job *job, bool stuck, uint64_t *ret)
 	if (!one)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < job->n_failures; i++)
-		one[i] = (uint64_t)job->failure[i].kind << 48 | (uint64_t)job->name[i].card % 1024 << 32 |
-			job->failure[i].node;
+		one[i] = (uint64_t)job->failure[i].spare << 56 | (uint64_t)job->failure[i].kind << 48 |
+			(uint64_t)job->name[i].card % 1024 << 32 | job->failure[i].node;
 	qsort(one, job->n_failures, sizeof(*one), by_place);
 	for (uint32_t i = 0; i < job->n_failures; i++)
 		h = (h ^ one[i]) * UINT64_C(1099511628211);

@@ -12,8 +12,10 @@ cat >"$TOPO" <<-'END'
 	SupernodeName=b Nodes=n[006-008]
 END
 CL_NODES=8 CL_PER=5 CL_TOPOLOGY=$TOPO CL_UNIT=0 CL_PODS=0
-CL_POLICY="Operators=bin
-ElasticMembers=no"
+# What is done here is done by hand.
+CL_POLICY='Operators=bin
+ElasticMembers=no
+ElasticPolicy="default:off"'
 LOG_ALLOW='slurm_bufs_sendto.*failed|Step complete from .* was already processed|Removing failed node|step_signal'
 start_cluster
 rm -f "$TOPO"

@@ -169,6 +169,28 @@ static void a_sick_card_is_left(void **state)
 	bed_done();
 }
 
+static void a_spare_that_is_sick_hurts_nobody(void **state)
+{
+	(void)state;
+	bed_make(1, PER, 0);
+	bed_job(0, 5, 1, ELASTIC);
+	bed_mark(1, 3, SN_HEALTH_QUARANTINE, false, "sick");
+	assert_int_equal(look(), 1);
+	/* the node is the spare now, and its other cards could still take a rank */
+	bed_says(0, (uint32_t[]){ 0, 4, 2, 3 }, 4, 4, SN_ATTACH_STARTING);
+	assert_int_equal(look(), 0);
+	assert_int_equal(out.reliefs, 0);
+	bed_says(0, (uint32_t[]){ 0, 4, 2, 3 }, 4, 4, SN_ATTACH_RUNNING);
+	assert_int_equal(sn_names_add(&bed.run[0].attach.state.spare, "n2"), 0);
+	assert_int_equal(look(), 1);
+	assert_int_equal(out.reliefs, 1);
+	IS(0, SN_MEANS_IGNORE, SN_CARE_NOTHING);
+	later(600);
+	assert_int_equal(look(), 0);
+	assert_int_equal(out.reliefs, 0);
+	bed_done();
+}
+
 static void levels_that_leave_do_not_wait_for_a_probe(void **state)
 {
 	(void)state;
@@ -646,6 +668,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_suspected_card_moves_nothing),
 		cmocka_unit_test(a_sick_card_is_left),
+		cmocka_unit_test(a_spare_that_is_sick_hurts_nobody),
 		cmocka_unit_test(levels_that_leave_do_not_wait_for_a_probe),
 		cmocka_unit_test(rather_smaller_than_a_sick_card),
 		cmocka_unit_test(a_free_node_of_the_supernode_stands_in),
