@@ -15,7 +15,7 @@
  *	opelastic.c	elastic.attach, elastic.state, elastic.hint, elastic.tell
  *	engine.c	the health engine, and what becomes of its actions
  *	keep.c		its state and the history, on disk
- *	follow.c	nodes and jobs, polled; what somebody else has changed
+ *	follow.c	nodes and jobs, polled; followmarks.c, what somebody else has changed
  *	write.c		marks into the nodes' records
  *	caredo.c	what is done for jobs that have lost something; carenodes.c, nodes
  *			that do not answer; opcare.c, elastic.show
@@ -166,6 +166,8 @@ struct sn_daemon {
 	struct sn_view_since since_load; /* of the reading thread while it works */
 	bool polling, poll_again;
 	int64_t poll_began; /* ms */
+	int64_t jobs_began; /* ms; the last poll that had jobs, too */
+	int64_t poll_nodes_us, poll_jobs_us; /* of CPU that the last ones took */
 	bool slurm_down;
 	bool adopted; /* the marks in the nodes' records have been read in */
 	struct sn_timer *poll_timer;
@@ -290,12 +292,16 @@ void keep_events(struct sn_daemon *d);
 int follow_start(struct sn_daemon *d, struct sn_err *err);
 void follow_end(struct sn_daemon *d);
 void follow_poll(struct sn_daemon *d); /* now */
+void follow_soon(struct sn_daemon *d); /* as soon as it costs too much for nobody */
 void follow_watch(struct sn_daemon *d); /* does slurmctld answer? once a second */
 void follow_hold(struct sn_daemon *d, struct sn_request *r); /* run r again after a poll */
 /* A poll has just shown that it does not run: asking once more would not help. */
 void follow_unknown(struct sn_daemon *d, uint32_t job);
 bool follow_is_unknown(const struct sn_daemon *d, uint32_t job);
 void follow_job(struct sn_daemon *d, uint32_t job); /* it has reports */
+/* followmarks.c: see what others have changed. old: the table before d->nodes, or this
+ * itself where nothing has changed; NULL: look at all. began: ms, when it was asked. */
+void follow_compare(struct sn_daemon *d, const struct sn_view_nodes *old, int64_t began);
 /* An administrator has taken these marks away. */
 void follow_gone(struct sn_daemon *d, uint32_t node, const struct sn_marks_gone *gone);
 

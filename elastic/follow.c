@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * follow.c - nodes and jobs, polled; what somebody else has changed.
+ * follow.c - nodes and jobs, polled.
  *
  * slurmctld has no subscriptions, so it is asked once a second for what has
  * changed since. One thread asks; while slurmctld is away it waits there.
@@ -11,15 +11,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "elastic/act.h"
 #include "elastic/attach.h"
 #include "elastic/daemon.h"
-#include "elastic/marks.h"
 
 #define JOB_GRACE_MS 5000
 #define SLOW_MS 4000
 #define GAP_MS 250 /* between polls, whoever asks for one */
+/* slurmctld sends all of its jobs when one has changed, megabytes on a large and busy
+ * cluster. No more of a core than this goes into that; five times as much where somebody
+ * asks, or nodes come or go. Nodes are a tenth of it, and looked at each time. */
+#define PART_OF_CORE 40
+#define PART_OF_CORE_ASKED 8
 
 struct poll {
 	struct sn_work work;
@@ -27,223 +32,51 @@ struct poll {
 	struct sn_view_since since;
 	char card_gres[SN_POLICY_NAME_MAX];
 	int64_t began;
+	bool asked; /* for jobs, too */
+	bool with_jobs; /* they were */
+	int64_t nodes_us, jobs_us; /* of CPU */
 	struct sn_view_nodes *old_nodes, *nodes;
 	struct sn_view_jobs *old_jobs, *jobs;
 	int rc;
 	struct sn_err err;
 };
 
+/* Of this thread. */
+static int64_t cpu_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* Have nodes come or gone? */
+static bool are_others(const struct sn_view_nodes *a, const struct sn_view_nodes *b)
+{
+	if (!a || !b || a->n != b->n)
+		return b;
+	for (uint32_t i = 0; i < a->n; i++)
+		if (a->node[i].down != b->node[i].down || a->node[i].silent != b->node[i].silent ||
+		    a->node[i].failing != b->node[i].failing)
+			return true;
+	return false;
+}
+
 static void poll_run(struct sn_work *work)
 {
 	struct poll *p = (struct poll *)work;
+	int64_t from = cpu_us(), then;
 
 	p->rc = sn_view_load_nodes(&p->since, p->card_gres, p->old_nodes, &p->nodes, &p->err);
-	if (!p->rc)
+	then = cpu_us();
+	p->with_jobs = p->asked || !p->since.jobs || are_others(p->old_nodes, p->nodes);
+	if (!p->rc && p->with_jobs)
 		p->rc = sn_view_load_jobs(&p->since, p->card_gres, p->old_jobs, &p->jobs, &p->err);
-	if (!p->rc)
+	if (!p->rc && p->with_jobs)
 		sn_view_load_requeue_wait(&p->since, p->began);
+	p->nodes_us = then - from;
+	p->jobs_us = cpu_us() - then;
 }
-
-/* ---- marks that others have changed ---------------------------------------------------- */
-
-/* Where the engine knows the card, too, the later of the two stands (import). */
-static void take_in(struct sn_daemon *d, uint32_t node, uint32_t card, const char *extra,
-		    bool is_new)
-{
-	static const enum sn_health_state state_of[] = {
-		[SN_CARDHEALTH_NONE] = SN_HEALTH_SUSPECT, /* a mark that makes no sense masks, too */
-		[SN_CARDHEALTH_SUSPECT] = SN_HEALTH_SUSPECT,
-		[SN_CARDHEALTH_PROBING] = SN_HEALTH_SUSPECT,
-		[SN_CARDHEALTH_QUARANTINED] = SN_HEALTH_QUARANTINED,
-		[SN_CARDHEALTH_MANUAL] = SN_HEALTH_MANUAL,
-	};
-	struct sn_health_saved saved = { .what = SN_HEALTH_SAVED_CARD };
-	struct sn_cardmark mark = { 0 };
-	struct sn_err err;
-
-	(void)sn_cardbook_find(extra, SN_CARDKIND_HEALTH, card, &mark, NULL);
-	saved.name = d->topo->node[node].name;
-	saved.card = card;
-	saved.info.state = state_of[mark.state];
-	saved.info.since = mark.at ? (double)mark.at : sn_daemon_now();
-	snprintf(saved.info.why, sizeof(saved.info.why), "%s", *mark.why ? mark.why : "marked in the node's record");
-	saved.info.n_times = 1;
-	saved.info.time[0] = saved.info.since;
-	if (sn_health_import(d->health, &saved, sn_daemon_now(), &err)) {
-		sn_log_error("the mark on %s:%u: %s", saved.name, card, err.text);
-		return;
-	}
-	if (!is_new)
-		return;
-	sn_log_info("health: %s:%u is marked in its node's record: %s", saved.name, card, saved.info.why);
-	daemon_event(d, "health", saved.name, card, 0, SN_NONE, "taken from the node's record: %s",
-		     saved.info.why);
-}
-
-static void let_go(struct sn_daemon *d, uint32_t node, uint32_t card)
-{
-	struct sn_health_actions actions = { 0 };
-
-	d->node[node].gone |= UINT64_C(1) << card;
-	if (!sn_health_release(d->health, node, card, "an administrator, in the node's record",
-			       sn_daemon_now(), &actions, NULL))
-		engine_act(d, &actions, SN_NONE, 0);
-	sn_health_actions_done(&actions);
-	keep_state(d);
-}
-
-static void let_domain_go(struct sn_daemon *d, uint32_t node, enum sn_health_domain domain,
-			  uint32_t index)
-{
-	struct sn_health_actions actions = { 0 };
-
-	if (domain == SN_HEALTH_UNIT)
-		d->node[node].gone_unit = true;
-	else
-		d->node[node].gone_supernode = true;
-	if (!sn_health_set_domain(d->health, domain, index, false,
-				  "taken away in the node's record", sn_daemon_now(), &actions, NULL))
-		engine_act(d, &actions, SN_NONE, 0);
-	sn_health_actions_done(&actions);
-	keep_state(d);
-}
-
-void follow_gone(struct sn_daemon *d, uint32_t node, const struct sn_marks_gone *gone)
-{
-	for (uint32_t c = 0; c < SN_CARDBOOK_CARDS; c++)
-		if (gone->cards >> c & 1)
-			let_go(d, node, c);
-	if (gone->supernode)
-		let_domain_go(d, node, SN_HEALTH_SUPERNODE, d->topo->node[node].supernode);
-	if (gone->unit)
-		let_domain_go(d, node, SN_HEALTH_UNIT, d->topo->node[node].unit);
-}
-
-static bool is_degraded(const struct sn_daemon *d, enum sn_health_domain domain, uint32_t index)
-{
-	char why[SN_HEALTH_WHY_SIZE];
-	double since;
-
-	return index != SN_NONE && sn_health_degraded(d->health, domain, index, &since, why);
-}
-
-/* The mark is of an earlier daemon whose state was lost. */
-static void take_domain_in(struct sn_daemon *d, enum sn_health_domain domain, uint32_t index,
-			   const char *extra)
-{
-	struct sn_health_saved saved = { .what = SN_HEALTH_SAVED_DOMAIN, .domain = domain };
-	struct sn_cardmark mark = { 0 };
-
-	(void)sn_cardbook_find(extra, domain == SN_HEALTH_UNIT ? SN_CARDKIND_UNIT : SN_CARDKIND_SUPERNODE,
-			       0, &mark, NULL);
-	saved.name = domain == SN_HEALTH_UNIT ? d->topo->unit[index].name : d->topo->supernode[index].name;
-	saved.info.since = mark.at ? (double)mark.at : sn_daemon_now();
-	snprintf(saved.info.why, sizeof(saved.info.why), "%s", mark.why);
-	(void)sn_health_import(d->health, &saved, sn_daemon_now(), NULL);
-}
-
-/* A mark by somebody else is one, but not ours. */
-static void compare_domain(struct sn_daemon *d, uint32_t node, enum sn_health_domain domain,
-			   uint32_t index, bool is_first, const char *extra)
-{
-	bool unit = domain == SN_HEALTH_UNIT, want = is_degraded(d, domain, index);
-	struct sn_marks_seen seen;
-	bool any, ours, own;
-
-	(void)sn_marks_read(extra, &seen, NULL);
-	any = unit ? seen.unit : seen.supernode;
-	ours = unit ? seen.our_unit : seen.our_supernode;
-	own = unit ? seen.own_unit : seen.own_supernode;
-	if (index == SN_NONE || (!is_first && !ours && !own))
-		return;
-	if (!want && ours && !d->adopted) {
-		take_domain_in(d, domain, index, extra);
-		want = true;
-	}
-	if (want && own && !any)
-		let_domain_go(d, node, domain, index);
-	else if (!is_first || ours != own || (want ? !any : ours))
-		engine_mark_dirty(d, node);
-}
-
-/* slurmctld may have lost what was written last. */
-static bool says_another(const char *extra, uint32_t card, enum sn_health_state state)
-{
-	struct sn_cardmark mark = { 0 };
-
-	(void)sn_cardbook_find(extra, SN_CARDKIND_HEALTH, card, &mark, NULL);
-	return mark.state != engine_mark_of(state);
-}
-
-/*
- * A mark is there and the engine does not know it: it comes from an earlier daemon,
- * or by hand, and holds; but for one of ours that the engine has ended. The engine has
- * one that is not there: an administrator has taken it away, if it was there; else it
- * is still to be written.
- */
-static void compare(struct sn_daemon *d, uint32_t node, const char *extra)
-{
-	const struct sn_topo *topo = d->topo;
-	struct sn_health_card_info info;
-	struct sn_marks_seen seen;
-	struct sn_err err;
-
-	if (sn_marks_read(extra, &seen, &err) == -ENOMEM)
-		return;
-	for (uint32_t c = 0; c < SN_CARDBOOK_CARDS; c++) {
-		bool is = seen.cards >> c & 1;
-
-		sn_health_card(d->health, node, c, &info);
-		if (is && info.state == SN_HEALTH_HEALTHY &&
-		    (d->node[node].freed & seen.own) >> c & 1)
-			engine_mark_dirty(d, node);
-		else if (is && (info.state == SN_HEALTH_HEALTHY || !d->adopted))
-			take_in(d, node, c, extra, info.state == SN_HEALTH_HEALTHY);
-		else if (!is && info.state != SN_HEALTH_HEALTHY && seen.own >> c & 1)
-			let_go(d, node, c);
-		else if (info.state != SN_HEALTH_HEALTHY && (!is || says_another(extra, c, info.state)))
-			engine_mark_dirty(d, node);
-	}
-	/* At the start the two may tell different states of a card. */
-	if (seen.cards != seen.own || (seen.cards && !d->adopted))
-		engine_mark_dirty(d, node);
-	compare_domain(d, node, SN_HEALTH_SUPERNODE, topo->node[node].supernode,
-		       engine_says_supernode(d, node), extra);
-	compare_domain(d, node, SN_HEALTH_UNIT, topo->node[node].unit, engine_says_unit(d, node), extra);
-}
-
-/* Nothing new, as of nearly all. */
-static bool is_same(const struct sn_view_nodes *old, uint32_t i, const struct sn_view_node *is)
-{
-	return old && i < old->n && (old->node[i].text == is->text ||
-		(!strcmp(old->node[i].extra, is->extra) && !strcmp(old->node[i].name, is->name)));
-}
-
-/* old: the table before this one, or this one itself where nothing has changed. */
-static void compare_all(struct sn_daemon *d, const struct sn_view_nodes *old, int64_t began)
-{
-	for (uint32_t i = 0; i < d->nodes->n; i++) {
-		const struct sn_view_node *is = &d->nodes->node[i];
-		uint32_t node = *is->name && (!is_same(old, i, is) || d->n_recheck) ?
-			sn_topo_find_node(d->topo, is->name) : SN_NONE;
-		struct sn_daemon_node *mine = node == SN_NONE ? NULL : &d->node[node];
-
-		if (!mine || (d->adopted && is_same(old, i, is) && !mine->recheck))
-			continue;
-		d->n_recheck -= mine->recheck;
-		mine->recheck = false;
-		/* What was asked for before our own writing tells nothing: once more. */
-		if (d->adopted && (mine->dirty || mine->written >= began ||
-				   (d->writing && d->writing_node == node))) {
-			mine->recheck = true;
-			d->n_recheck++;
-			continue;
-		}
-		compare(d, node, is->extra);
-	}
-}
-
-/* ---- nodes and jobs ---------------------------------------------------------------------- */
 
 static bool same_nodes(const struct sn_view_nodes *a, const struct sn_view_nodes *b)
 {
@@ -265,7 +98,7 @@ static int take_nodes(struct sn_daemon *d, struct poll *p, struct sn_err *err)
 	if (!same_nodes(old, d->nodes))
 		rc = engine_make(d, NULL, 0, err);
 	if (!rc) {
-		compare_all(d, d->adopted ? old : NULL, p->began);
+		follow_compare(d, d->adopted ? old : NULL, p->began);
 		if (!d->adopted)
 			keep_state(d);
 		d->adopted = true;
@@ -351,13 +184,29 @@ void follow_watch(struct sn_daemon *d)
 		say_slurm(d, true, "slurmctld has not answered for seconds");
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Till a poll may begin that somebody has asked for: anybody can. */
 static int64_t next_gap(const struct sn_daemon *d)
 {
 	int64_t gap = d->conf.policy.elasticd_poll < GAP_MS ? d->conf.policy.elasticd_poll : GAP_MS;
-	int64_t left = d->poll_began + gap - sn_loop_now();
+	int64_t dear = d->poll_jobs_us * PART_OF_CORE_ASKED / 1000;
 
-	return left > 0 ? left : 0;
+	return larger(d->poll_began + larger(gap, dear) - sn_loop_now(), 0);
+}
+
+/* Till the next one that nobody asks for. */
+static int64_t next_poll(const struct sn_daemon *d)
+{
+	return larger(d->conf.policy.elasticd_poll, d->poll_nodes_us * PART_OF_CORE / 1000);
+}
+
+static bool jobs_are_due(const struct sn_daemon *d)
+{
+	return d->jobs_began + d->poll_jobs_us * PART_OF_CORE / 1000 <= sn_loop_now();
 }
 
 static void poll_done(struct sn_work *work)
@@ -369,6 +218,11 @@ static void poll_done(struct sn_work *work)
 	int rc = 0;
 
 	d->polling = false;
+	d->poll_nodes_us = p->nodes_us;
+	if (p->with_jobs) {
+		d->poll_jobs_us = p->jobs_us;
+		d->jobs_began = p->began;
+	}
 	if (d->duty == SN_DUTY_IN_CHARGE && !d->stopping && p->rc != -ECANCELED) {
 		say_slurm(d, p->rc, p->err.text);
 		d->metrics.polls++;
@@ -383,22 +237,23 @@ static void poll_done(struct sn_work *work)
 		if (p->nodes)
 			rc = take_nodes(d, p, &err);
 		else if (!p->rc && d->n_recheck)
-			compare_all(d, d->nodes, p->began);
+			follow_compare(d, d->nodes, p->began);
 		if (rc) {
 			sn_log_error("%s", err.text);
 			sn_daemon_stop(d, 1);
 		} else {
-			if (!p->rc)
+			if (!p->rc && p->with_jobs)
 				end_jobs(d, p->began);
 			if (!p->rc)
-				act_follow(d, p->began, changed);
+				act_follow(d, d->jobs_began, changed);
 			write_some(d);
 			care_follow(d);
-			run_held(d);
+			/* Who waits for jobs waits on. */
+			if (p->with_jobs || p->rc)
+				run_held(d);
 			engine_wake(d);
 		}
-		sn_timer_set(d->poll_timer, d->poll_again ? next_gap(d) : d->conf.policy.elasticd_poll);
-		d->poll_again = false;
+		sn_timer_set(d->poll_timer, d->poll_again || d->held ? next_gap(d) : next_poll(d));
 	}
 	sn_view_nodes_free(p->nodes);
 	sn_view_jobs_free(p->jobs);
@@ -407,14 +262,12 @@ static void poll_done(struct sn_work *work)
 	free(p);
 }
 
-void follow_poll(struct sn_daemon *d)
+static void poll(struct sn_daemon *d)
 {
 	struct poll *p;
 
-	if (d->polling) {
-		d->poll_again = true;
+	if (d->polling)
 		return;
-	}
 	if (d->duty != SN_DUTY_IN_CHARGE || !(p = calloc(1, sizeof(*p))))
 		return;
 	p->work = (struct sn_work){ poll_run, poll_done, NULL };
@@ -424,19 +277,33 @@ void follow_poll(struct sn_daemon *d)
 	p->old_jobs = sn_view_jobs_use(d->jobs);
 	strcpy(p->card_gres, d->conf.policy.card_gres);
 	p->began = d->poll_began = sn_loop_now();
+	p->asked = d->poll_again || d->held || jobs_are_due(d);
+	d->poll_again = false;
 	p->rc = -ECANCELED;
 	d->polling = true;
 	sn_pool_give(d->slurm_read, &p->work);
+}
+
+void follow_poll(struct sn_daemon *d)
+{
+	d->poll_again = true;
+	poll(d);
+}
+
+void follow_soon(struct sn_daemon *d)
+{
+	d->poll_again = true;
+	if (!next_gap(d))
+		poll(d);
+	else if (!d->polling)
+		sn_timer_set(d->poll_timer, next_gap(d));
 }
 
 void follow_hold(struct sn_daemon *d, struct sn_request *r)
 {
 	r->next = d->held;
 	d->held = r;
-	if (d->polling || !next_gap(d))
-		follow_poll(d);
-	else
-		sn_timer_set(d->poll_timer, next_gap(d));
+	follow_soon(d);
 }
 
 void follow_unknown(struct sn_daemon *d, uint32_t job)
@@ -457,7 +324,7 @@ bool follow_is_unknown(const struct sn_daemon *d, uint32_t job)
 
 static void on_poll(void *ctx)
 {
-	follow_poll(ctx);
+	poll(ctx);
 }
 
 int follow_start(struct sn_daemon *d, struct sn_err *err)

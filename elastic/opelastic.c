@@ -213,7 +213,7 @@ void op_elastic_hint(struct sn_daemon *d, struct sn_request *r)
 			daemon_event(d, "job", node, SN_NONE, id, r->cred.uid,
 				     "the snrun of job %u has lost node %s", id, node);
 	}
-	follow_poll(d);
+	follow_soon(d);
 	request_answer(d, r, request_ok());
 }
 
