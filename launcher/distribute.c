@@ -19,6 +19,7 @@
 
 #include "launcher/snrun.h"
 #include "launcher/stage.h"
+#include "launcher/stepenv.h"
 #include "launcher/writefile.h"
 #include "topology/text.h"
 
@@ -79,9 +80,12 @@ static int make_words(const struct snrun *run, const struct sn_part *part,
 	};
 	bool *seen = calloc((size_t)run->plan.n_nodes + 1, sizeof(*seen));
 	uint32_t n = 0;
-	int rc = seen ? sn_srun_make(&srun, argv, env, err) :
-		sn_err_set(err, -ENOMEM, "no memory");
+	int rc;
 
+	sn_words_add(&variables, SN_STEPENV_NO_RANKS "=1");
+	rc = seen ? sn_srun_make(&srun, argv, env, err) :
+		sn_err_set(err, -ENOMEM, "no memory");
+	sn_words_done(&variables);
 	if (rc) {
 		free(seen);
 		return rc;

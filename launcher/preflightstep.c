@@ -15,6 +15,7 @@
 
 #include "launcher/preflightrun.h"
 #include "launcher/sruncmd.h"
+#include "launcher/stepenv.h"
 #include "topology/hostlist.h"
 #include "topology/policy.h"
 
@@ -92,6 +93,7 @@ static int make_words(const struct pf *pf, struct sn_words *argv, struct sn_word
 	for (char *const *entry = pf->ask->environment; *entry; entry++)
 		if (kept(*entry))
 			sn_words_add(env, "%s", *entry);
+	sn_words_add(env, SN_STEPENV_NO_RANKS "=1");
 	sn_words_add(env, SN_PREFLIGHT_ENV_VERSIONS "=%s", policy->preflight_versions);
 	sn_words_add(env, SN_PREFLIGHT_ENV_DEVICES "=%s", devices_of(policy));
 	sn_words_add(env, SN_PREFLIGHT_ENV_CARDS "=%s", policy->preflight_cards);

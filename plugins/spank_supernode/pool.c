@@ -17,6 +17,7 @@
 
 #include "launcher/poolbook.h"
 #include "launcher/region.h"
+#include "launcher/stepenv.h"
 #include "plugins/common/sitefiles.h"
 #include "plugins/common/stepnodes.h"
 #include "plugins/spank_supernode/ctlask.h"
@@ -229,6 +230,16 @@ static int make_region(uint32_t job, uint32_t uid, const char *node,
 	return rc;
 }
 
+/* A step of snrun's own, as preflight's: a node that it finds ill runs no ranks, and
+ * a region there would be one more than the pool has been charged for. */
+static bool is_without_ranks(spank_t sp)
+{
+	char word[4];
+
+	return spank_getenv(sp, SN_STEPENV_NO_RANKS, word, sizeof(word)) ==
+		ESPANK_SUCCESS;
+}
+
 void pool_prepare(spank_t sp, uint32_t tasks)
 {
 	const char *node = pool_node_name();
@@ -243,7 +254,7 @@ void pool_prepare(spank_t sp, uint32_t tasks)
 		return;
 	spank_unsetenv(sp, "SUPERNODE_POOL_DIR");
 	spank_unsetenv(sp, "SUPERNODE_POOL_BYTES");
-	if (step == SLURM_EXTERN_CONT)
+	if (step == SLURM_EXTERN_CONT || is_without_ranks(sp))
 		return;
 	rc = sn_site_policy(&policy, &why);
 	if (!rc && (policy.pool_provider == SN_POOL_PROVIDER_NONE ||

@@ -203,6 +203,25 @@ if [ "$(awk '/^HugePages_Total/ { print $2 }' /proc/meminfo)" = 0 ]; then
 	like "is told that there are none" "$(out "$id")" 'no huge pages; reserve some'
 fi
 cp "$WORK/policy" "$policy"
+# ---- a node that preflight finds ill ---------------------------------------------
+
+cat >"$WORK/sample" <<'END'
+#!/bin/bash
+[ "$SLURMD_NODENAME" != n001 ]
+END
+chmod 755 "$WORK/sample"
+echo "PreflightProgram=$WORK/sample JobDir=$WORK/jobs/%j" >>"$policy"
+salloc -Q -w n001 --parallel=tp=8 --spares=1 --pool=16M snrun --preflight bash -c '
+	[ "$SLURM_LOCALID" != 0 ] || echo "on $SLURMD_NODENAME in ${SUPERNODE_POOL_DIR-none}"
+	until [ -e "$0" ]; do sleep 0.1; done' "$WORK/pub/go-swap" >swap.out 2>&1 &
+ok "a spare runs the ranks of a node that preflight finds ill" until_true 60 grep -q '^on n002 in /' swap.out
+diag "$(cat swap.out)"
+is "the pool has given what it is charged" "$(free_of a)" "1008M"
+is "and that is the region of the spare alone" "$(regions n001)$(regions n002 | grep -c '^ ')" 1
+: >"$WORK/pub/go-swap"
+wait $!
+cp "$WORK/policy" "$policy"
+
 ok "no region is left" until_true 30 none_left
 ok "the pool is whole" until_true 10 pool_full
 is "and no node is drained" "$(sinfo -h -t drain,drng,down -o %N)" ""
