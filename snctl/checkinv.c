@@ -165,6 +165,7 @@ int snctl_check_inventory(const char *config, const struct sn_topo *topo,
 	int rc = there && want ? 0 : no_memory(err);
 
 	memset(ret, 0, sizeof(*ret));
+	ret->first_warning = warnings->n;
 	ret->from = program ? policy->inventory_program : policy->inventory;
 	/* With neither or both of them, loading says what is wrong. */
 	if (!rc && program != !!*policy->inventory)

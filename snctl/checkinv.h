@@ -15,6 +15,7 @@
 struct snctl_checkinv {
 	const char *from; /* policy's words: a path, a pattern, a program */
 	uint32_t nodes, cards; /* that were read */
+	size_t first_warning; /* those from here on are about it */
 	uint32_t asked; /* nodes that a program was asked about, 0: it is no program */
 };
 

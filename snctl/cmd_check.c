@@ -92,6 +92,21 @@ static void print_json(const char *path, const struct sn_topo *topo,
 	fputs("]}\n", stdout);
 }
 
+/* Those of the inventory say so, as in JSON no file is named. */
+static void print_warnings(const char *path, const struct sn_names *warnings,
+			   size_t first, size_t end)
+{
+	static const char about[] = "inventory: ";
+
+	for (size_t i = first; i < end; i++) {
+		const char *text = warnings->name[i];
+
+		if (!strncmp(text, about, sizeof(about) - 1))
+			text += sizeof(about) - 1;
+		printf("%s: warning: %s\n", path, text);
+	}
+}
+
 static void print_text(const char *path, const struct sn_topo *topo,
 		       const struct sn_names *warnings, const char *policy_path,
 		       const struct sn_policy *policy,
@@ -105,17 +120,18 @@ static void print_text(const char *path, const struct sn_topo *topo,
 	       topo->n_units, topo->n_units == 1 ? "" : "s",
 	       topo->n_fabrics, topo->n_fabrics == 1 ? "" : "s",
 	       topo->fabric_levels, topo->fabric_levels == 1 ? "" : "s");
-	for (size_t i = 0; i < warnings->n; i++)
-		printf("%s: warning: %s\n", path, warnings->name[i]);
+	print_warnings(path, warnings, 0, inv->from ? inv->first_warning : warnings->n);
 	if (policy_path)
 		printf("%s: ok: CardGres=%s SmallJobCards=%u\n", policy_path,
 		       policy->card_gres, policy->small_job_cards);
-	if (inv->from)
-		printf("%s: ok: %u card%s of %u node%s for RankTable=%s%s\n", inv->from,
-		       inv->cards, inv->cards == 1 ? "" : "s",
-		       inv->nodes, inv->nodes == 1 ? "" : "s",
-		       sn_rank_table_name(policy->rank_table),
-		       inv->asked ? "; asked about the first node of each supernode" : "");
+	if (!inv->from)
+		return;
+	printf("%s: ok: %u card%s of %u node%s for RankTable=%s%s\n", inv->from,
+	       inv->cards, inv->cards == 1 ? "" : "s",
+	       inv->nodes, inv->nodes == 1 ? "" : "s",
+	       sn_rank_table_name(policy->rank_table),
+	       inv->asked ? "; asked about the first node of each supernode" : "");
+	print_warnings(inv->from, warnings, inv->first_warning, warnings->n);
 }
 
 /* slurm.conf is not ours to judge; but where it can be read, what it says of

@@ -93,9 +93,10 @@ echo "RankTable=1.0 Inventory=$dir/site/%n.conf" >site/supernode.conf
 for i in 1 2 3; do echo "address_0=192.0.2.$i" >site/n$i.conf; done
 echo 'NodeName=n[1-4] Gres=npu:2' >site/slurm.conf
 run check --config site/topology.conf
-[ "$status" -eq 0 ] && grep -q 'inventory: 1 node of topology.conf is not in it, the first is n4' out
+[ "$status" -eq 0 ] && grep -q 'site/%n.conf: warning: 1 node of topology.conf is not in it, the first is n4' out &&
+	! grep -q 'topology.conf: warning: .*not in it' out
 ok "nodes that lack are warned of" || show
-grep -q 'slurm.conf has Gres=npu:2, and 3 nodes have another number of cards here, the first is n1 with 1' out
+grep -q 'site/%n.conf: warning: slurm.conf has Gres=npu:2, and 3 nodes have another number of cards here, the first is n1 with 1' out
 ok "so are counts of cards" || show
 echo 'address_0=192.0.2.1' >site/n2.conf
 refuse "the same address twice" 'card 0 of n1 and card 0 of n2 both have device_ip 192.0.2.1' check --config site/topology.conf
