@@ -17,53 +17,12 @@
 
 #include "elastic/frame.h"
 #include "elastic/listen.h"
-#include "elastic/server.h"
+#include "elastic/server_internal.h"
 
-#define LISTENERS_MAX 4
 #define ACCEPTS 32 /* in a row */
 #define SWEEP_MS 500
 #define CHUNK 65536
 #define SN_NOBODY UINT32_MAX
-
-enum state { READING, BUSY, STREAM };
-
-struct conn {
-	struct sn_server *server;
-	int fd;
-	struct sn_watch *watch;
-	enum state state;
-	uint32_t uid; /* whose request it is; SN_NOBODY: not known yet */
-	bool privileged;
-	bool last; /* hang up when all is written */
-	bool kept; /* in the list of those */
-	struct sn_peer peer;
-	struct sn_frame frame;
-	uint64_t ticket;
-	int64_t end; /* ms; 0: none */
-	char *out;
-	size_t out_len, out_at;
-	struct conn *next, *prev; /* the oldest first */
-};
-
-struct sn_server {
-	struct sn_loop *loop;
-	struct sn_server_limits limits;
-	struct sn_server_calls calls;
-	void *ctx;
-	struct {
-		int fd;
-		struct sn_watch *watch;
-		char *path; /* of a Unix socket */
-	} listener[LISTENERS_MAX];
-	uint32_t n_listeners, port;
-	struct conn *first, *last;
-	struct conn *kept;
-	struct sn_timer *sweep;
-	uint64_t next_ticket;
-	size_t out_sum; /* of all out_len */
-	bool deaf; /* no descriptors left: the listeners rest till the next sweep */
-	struct sn_server_stats stats;
-};
 
 /* ---- connections ---------------------------------------------------------------------- */
 
@@ -295,48 +254,13 @@ static void accept_some(struct sn_server *s, int listener)
 	}
 }
 
-static void on_listener(void *ctx, uint32_t events)
+void server_on_listener(void *ctx, uint32_t events)
 {
 	struct sn_server *s = ctx;
 
 	(void)events;
 	for (uint32_t i = 0; i < s->n_listeners && !s->deaf; i++)
 		accept_some(s, s->listener[i].fd);
-}
-
-static int add_listener(struct sn_server *s, int fd, const char *path, struct sn_err *err)
-{
-	int rc = s->n_listeners == LISTENERS_MAX ?
-		sn_err_set(err, -ENOSPC, "too many sockets") :
-		sn_loop_watch(s->loop, fd, EPOLLIN, on_listener, s,
-			      &s->listener[s->n_listeners].watch, err);
-
-	if (rc) {
-		close(fd);
-		return rc;
-	}
-	s->listener[s->n_listeners].fd = fd;
-	s->listener[s->n_listeners++].path = path ? strdup(path) : NULL;
-	return 0;
-}
-
-int sn_server_listen_tcp(struct sn_server *server, uint32_t port, struct sn_err *err)
-{
-	int fd, rc = sn_listen_tcp(port, &fd, &server->port, err);
-
-	return rc ? rc : add_listener(server, fd, NULL, err);
-}
-
-int sn_server_listen_unix(struct sn_server *server, const char *path, struct sn_err *err)
-{
-	int fd, rc = sn_listen_unix(path, &fd, err);
-
-	return rc ? rc : add_listener(server, fd, path, err);
-}
-
-uint32_t sn_server_port(const struct sn_server *server)
-{
-	return server->port;
 }
 
 /* ---- the whole -------------------------------------------------------------------------- */
@@ -385,18 +309,6 @@ int sn_server_create(struct sn_loop *loop, const struct sn_server_limits *limits
 	sn_timer_set(s->sweep, SWEEP_MS);
 	*ret = s;
 	return 0;
-}
-
-void sn_server_close(struct sn_server *server)
-{
-	for (uint32_t i = 0; i < server->n_listeners; i++) {
-		sn_watch_end(server->listener[i].watch);
-		close(server->listener[i].fd);
-		if (server->listener[i].path)
-			unlink(server->listener[i].path);
-		free(server->listener[i].path);
-	}
-	server->n_listeners = 0;
 }
 
 void sn_server_destroy(struct sn_server *server)
