@@ -35,6 +35,7 @@ struct care_world {
 	bool has_room;
 	uint32_t *spare_nodes; /* [n_supernodes] free whole nodes */
 	uint32_t *free_cards; /* [n_supernodes] for members, without SpareNodes */
+	uint32_t wanted; /* the highest priority of jobs that wait for cards */
 };
 
 void care_world_done(struct care_world *w);
@@ -78,6 +79,7 @@ struct care_job {
 	enum sn_attach_phase phase; /* for sn_care_phase() alone */
 	uint64_t stands; /* the key of those to decide for */
 	uint64_t key; /* of the failures decided for; 0: none stand */
+	uint64_t ignored; /* the last key that was */
 	uint64_t number;
 	enum sn_care_how how;
 	enum sn_means means;

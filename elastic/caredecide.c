@@ -111,7 +111,9 @@ static uint32_t atoms_elsewhere(const struct sn_care *care, const struct care_jo
 	const struct sn_topo *topo = care->eyes->topo;
 	uint64_t atoms = 0;
 
-	if (*job->ours->required) /* it cannot be just anywhere */
+	/* Others want them, too, or it cannot be just anywhere. */
+	if (job->ours->bound ||
+	    (care->world.wanted && job->ours->priority <= care->world.wanted))
 		return 0;
 	for (uint32_t s = 0; s < topo->n_supernodes; s++) {
 		bool hit = false;
@@ -187,10 +189,14 @@ static void settle(struct sn_care *care, struct care_job *job, struct sn_care_de
 {
 	bool fresh = job->stands != job->key;
 
-	d->again = !fresh && d->plan->means == job->means;
+	/* A spare with a sick card that was told of is no news when other things are over. */
+	d->again = d->plan->means == SN_MEANS_IGNORE ? job->stands == job->ignored :
+		!fresh && d->plan->means == job->means;
+	if (d->plan->means == SN_MEANS_IGNORE)
+		job->ignored = job->stands;
 	d->number = ++care->numbers;
 	if (fresh) {
-		if (!job->key)
+		if (!job->key || job->how == SN_CARE_NOTHING)
 			job->decided = care->eyes->now;
 		job->tries = 0;
 	} else {
@@ -298,6 +304,13 @@ int care_decide(struct sn_care *care, struct care_job *job, struct sn_err *err)
 	if (!rc) {
 		about.domain = domain;
 		about.atoms_elsewhere = atoms_elsewhere(care, job);
+		rc = sn_ladder(&about, &care->conf->costs, job->failure, job->n_failures, &plan, err);
+	}
+	/* What is smaller grows again by member jobs; what is requeued may wait for long. */
+	if (!rc && plan.means == SN_MEANS_REQUEUE && plan.option[SN_MEANS_SHRINK].can &&
+	    care->conf->members) {
+		sn_ladder_plan_done(&plan);
+		about.allowed &= ~(1u << SN_MEANS_REQUEUE);
 		rc = sn_ladder(&about, &care->conf->costs, job->failure, job->n_failures, &plan, err);
 	}
 	if (!rc) {

@@ -179,9 +179,12 @@ int care_world_room(struct care_world *w, const struct sn_care_eyes *eyes, struc
 		free(most);
 		return sn_err_set(err, -ENOMEM, "no memory for %u nodes", w->n);
 	}
+	w->wanted = 0;
 	for (uint32_t j = 0; j < eyes->jobs->n; j++) {
 		const struct sn_view_job *job = &eyes->jobs->job[j];
 
+		if (job->priority > w->wanted)
+			w->wanted = job->priority;
 		for (uint32_t i = 0; job->running && i < job->n_nodes; i++)
 			if (job->node[i] < w->n) {
 				busy[job->node[i]] |= job->cards[i];

@@ -50,6 +50,8 @@ struct sn_view_ours {
 	char *batch_host; /* "": it has none, or does not run */
 	char *required; /* nodes that it must have (-w) */
 	bool batch, requeue; /* it has a script; it may be requeued */
+	bool bound; /* not any node would do for it: -w, -x, features, a reservation, or a
+		     * partition without all nodes */
 	uint32_t member_of, member_restarts; /* of its base, as its comment says; 0: no member */
 	uint32_t restarts; /* requeues so far */
 	uint32_t priority, reason; /* reason: enum job_state_reason, while it pends */
@@ -61,6 +63,7 @@ struct sn_view_job {
 	uint32_t id, uid;
 	uint32_t state; /* JOB_* */
 	bool running; /* holds nodes */
+	uint32_t priority; /* while it pends; 0: held */
 	bool pending, completing; /* both: requeued, and not all of it has ended */
 	uint32_t n_nodes;
 	uint32_t *node; /* of sn_view_nodes, Slurm's order */
@@ -95,7 +98,8 @@ void sn_view_ours_free(struct sn_view_ours *ours); /* the same */
 
 /* The state between two loads, of the loading thread. */
 struct sn_view_since {
-	time_t nodes, jobs;
+	time_t nodes, jobs, partitions;
+	char whole[1024]; /* partitions that have all nodes, " a b ", as far as they go */
 	uint32_t n_nodes;
 	uint32_t requeue_wait; /* s that slurmctld has a requeued job wait; 0: not known yet */
 	int64_t requeue_wait_at; /* ms, when it was asked for */

@@ -145,7 +145,23 @@ static bool is_ours(const slurm_job_info_t *info)
 		(info->comment && !strncmp(info->comment, SN_VIEW_MEMBER, strlen(SN_VIEW_MEMBER)));
 }
 
-static bool is_same(const struct sn_view_ours *o, const slurm_job_info_t *info)
+static bool is_whole(const char *whole, const char *partition)
+{
+	size_t n = strlen(partition);
+
+	for (const char *at = whole; n && (at = strstr(at, partition)); at++)
+		if (at > whole && at[-1] == ' ' && at[n] == ' ')
+			return true;
+	return false;
+}
+
+static bool is_bound(const slurm_job_info_t *info, const char *whole)
+{
+	return *text(info->req_nodes) || *text(info->exc_nodes) || *text(info->features) ||
+		*text(info->resv_name) || !is_whole(whole, text(info->partition));
+}
+
+static bool is_same(const struct sn_view_ours *o, const slurm_job_info_t *info, const char *whole)
 {
 	return !strcmp(o->options, text(info->admin_comment)) &&
 		!strcmp(o->comment, text(info->comment)) &&
@@ -157,10 +173,10 @@ static bool is_same(const struct sn_view_ours *o, const slurm_job_info_t *info)
 		o->reason == info->state_reason && o->time_limit == info->time_limit &&
 		o->begin == info->eligible_time && o->start == info->start_time &&
 		o->end == info->end_time && o->submit == info->submit_time &&
-		o->requeue == !!info->requeue;
+		o->requeue == !!info->requeue && o->bound == is_bound(info, whole);
 }
 
-static struct sn_view_ours *make_ours(const slurm_job_info_t *info)
+static struct sn_view_ours *make_ours(const slurm_job_info_t *info, const char *whole)
 {
 	struct sn_view_ours *o = calloc(1, sizeof(*o));
 
@@ -176,6 +192,7 @@ static struct sn_view_ours *make_ours(const slurm_job_info_t *info)
 	o->required = copy(info->req_nodes);
 	o->batch = info->batch_flag;
 	o->requeue = info->requeue;
+	o->bound = is_bound(info, whole);
 	o->member_of = sn_view_member_of(info->comment, &o->member_restarts);
 	o->restarts = info->restart_cnt;
 	o->priority = info->priority;
@@ -192,14 +209,37 @@ static struct sn_view_ours *make_ours(const slurm_job_info_t *info)
 	return NULL;
 }
 
-static int take_ours(const slurm_job_info_t *info, const struct sn_view_job *old,
-		     struct sn_view_job *job)
+static int take_ours(const slurm_job_info_t *info, const char *whole,
+		     const struct sn_view_job *old, struct sn_view_job *job)
 {
 	if (!is_ours(info))
 		return 0;
-	job->ours = old && old->ours && is_same(old->ours, info) ? sn_view_ours_use(old->ours) :
-		make_ours(info);
+	job->ours = old && old->ours && is_same(old->ours, info, whole) ?
+		sn_view_ours_use(old->ours) : make_ours(info, whole);
 	return job->ours ? 0 : -ENOMEM;
+}
+
+/* What is not known is not whole. */
+static void load_partitions(struct sn_view_since *since)
+{
+	partition_info_msg_t *msg = NULL;
+	size_t n = 1;
+
+	if (slurm_load_partitions(since->partitions, &msg, SHOW_ALL))
+		return;
+	strcpy(since->whole, " ");
+	for (uint32_t i = 0; i < msg->record_count; i++) {
+		const partition_info_t *part = &msg->partition_array[i];
+		size_t len = strlen(text(part->name));
+
+		if (part->total_nodes < since->n_nodes || n + len + 2 > sizeof(since->whole))
+			continue;
+		memcpy(since->whole + n, part->name, len);
+		strcpy(since->whole + n + len, " ");
+		n += len + 1;
+	}
+	since->partitions = msg->last_update;
+	slurm_free_partition_info_msg(msg);
 }
 
 int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
@@ -212,6 +252,7 @@ int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 	int rc = 0;
 
 	*ret = NULL;
+	load_partitions(since);
 	if (slurm_load_jobs(since->jobs, &msg, SHOW_ALL | SHOW_DETAIL))
 		return errno == SLURM_NO_CHANGE_IN_DATA ? 0 : slurm_error("jobs", err);
 	v = sn_view_jobs_new(msg->record_count);
@@ -229,13 +270,14 @@ int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 		job->id = info->job_id;
 		job->uid = info->user_id;
 		job->state = info->job_state;
+		job->priority = base == JOB_PENDING ? info->priority : 0;
 		job->running = base == JOB_RUNNING || base == JOB_SUSPENDED;
 		job->pending = base == JOB_PENDING;
 		job->completing = info->job_state & JOB_COMPLETING;
 		if (job->running)
 			rc = take_nodes(info, card_gres, was, job);
 		if (!rc)
-			rc = take_ours(info, was, job);
+			rc = take_ours(info, since->whole, was, job);
 	}
 	if (!v || rc) {
 		/* v->n is all of them, and those not filled in are empty. */

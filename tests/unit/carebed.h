@@ -25,7 +25,7 @@ struct bed_run { /* a job, and its snrun */
 	const char *account;
 	uint32_t spares; /* the last nodes of n have no ranks */
 	uint32_t priority, restarts;
-	bool batch_lost, no_requeue, pending;
+	bool no_requeue, pending, bound;
 	struct sn_attach attach;
 	bool is_attached;
 };
@@ -123,6 +123,7 @@ static inline void bed_tables(void)
 		job->id = 100 + j;
 		job->uid = 7;
 		job->running = !run->pending;
+		job->priority = run->pending ? run->priority : 0;
 		for (uint32_t i = 0; i < run->n; i++)
 			held += !bed.down[run->first + i];
 		if (run->pending)
@@ -156,6 +157,7 @@ static inline void bed_tables(void)
 			abort();
 		o->batch = true;
 		o->requeue = !run->no_requeue;
+		o->bound = run->bound;
 		o->restarts = run->restarts;
 		o->priority = run->priority;
 		o->start = 1699990000;

@@ -188,6 +188,16 @@ static void a_spare_that_is_sick_hurts_nobody(void **state)
 	later(600);
 	assert_int_equal(look(), 0);
 	assert_int_equal(out.reliefs, 0);
+	/* something else, and what was decided for it is over: that is all the news */
+	bed.down[3] = true;
+	assert_int_equal(look(), 1);
+	later(3);
+	bed_says(0, (uint32_t[]){ 0, 4, 2, 5 }, 4, 4, SN_ATTACH_RUNNING);
+	assert_int_equal(sn_names_add(&bed.run[0].attach.state.spare, "n2"), 0);
+	assert_int_equal(look(), 1);
+	assert_true(out.d[0].again);
+	assert_int_equal(out.reliefs, 1);
+	assert_true(out.relief.seconds > 2 && out.relief.seconds < 4);
 	bed_done();
 }
 
@@ -551,6 +561,45 @@ static void a_whole_supernode(void **state)
 	bed_done();
 }
 
+/* A requeue for cards that are free elsewhere is worth it only where the job will get
+ * them; and never where it could be smaller and grow again. */
+static void what_is_free_elsewhere_must_be_the_jobs(void **state)
+{
+	(void)state;
+	for (int with = 0; with < 16; with++) {
+		bool members = with & 1, bound = with & 2, waits = with & 4, lower = with & 8;
+
+		bed_make(2, 4, 0);
+		bed.conf.members = members;
+		bed_job(0, 4, 0, ELASTIC);
+		bed.run[0].priority = 10;
+		bed.run[0].bound = bound;
+		if (waits) {
+			bed_job(4, 2, 0, "");
+			bed.run[1].pending = true;
+			bed.run[1].is_attached = false;
+			bed.run[1].priority = lower ? 9 : 10;
+		}
+		bed.down[3] = true;
+		assert_int_equal(look(), 1);
+		if (bound || (waits && !lower))
+			IS(0, SN_MEANS_SHRINK, SN_CARE_ALONE);
+		else if (members)
+			IS(0, SN_MEANS_MOVE, SN_CARE_ALONE);
+		else
+			IS(0, SN_MEANS_REQUEUE, SN_CARE_TELL);
+		bed_done();
+	}
+	/* costs that would have it */
+	bed_make(2, 4, 0);
+	bed.conf.costs.move = 10000;
+	bed_job(0, 4, 0, ELASTIC);
+	bed.down[3] = true;
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_SHRINK, SN_CARE_ALONE);
+	bed_done();
+}
+
 /* ---- the list of jobs ---------------------------------------------------------------------------- */
 
 static struct { uint32_t n, failures, decisions, n_past, dp; bool off, attached; double since_safe;
@@ -685,6 +734,7 @@ int main(void)
 		cmocka_unit_test(one_that_is_stuck_is_helped),
 		cmocka_unit_test(many_jobs_of_one_supernode_by_priority),
 		cmocka_unit_test(a_whole_supernode),
+		cmocka_unit_test(what_is_free_elsewhere_must_be_the_jobs),
 		cmocka_unit_test(jobs_come_and_go),
 		cmocka_unit_test(other_numbers_of_nodes),
 		cmocka_unit_test(what_an_snrun_cannot_be_is_told_once),
