@@ -7,6 +7,7 @@
  *	healthjudge.c	a whole row judged, card by card
  *	healthdomain.c	the row as a whole: is the unit or supernode slow?
  *	healthcard.c	a card's states; what anomalies, faults, probes do
+ *	healthmark.c	what is kept of a card that has been noticed
  *	healthstate.c	saving, restoring, looking in
  */
 #ifndef SN_TOPOLOGY_HEALTH_INTERNAL_H
@@ -15,6 +16,7 @@
 #include "topology/health.h"
 #include "topology/healthstat.h"
 
+#define SN_HEALTH_NEVER (-1.0) /* a time */
 #define SN_SERIES_MAX 8 /* metrics and jobs of a card at a time, and of hints */
 #define SN_ROWS_MAX 64 /* steps of a cohort that are open */
 #define SN_ENTRIES_MAX (2u << 20) /* samples in open rows; and hints */
@@ -196,15 +198,17 @@ int sn_anomaly(struct sn_health *h, uint32_t node, uint32_t card,
 void sn_card_good(struct sn_health *h, struct sn_mark *mark, uint32_t metric,
 		  uint32_t job, bool good, double now,
 		  struct sn_health_actions *actions);
-int sn_card_mark(struct sn_health *h, uint32_t node, uint32_t card,
-		 struct sn_mark **ret, struct sn_err *err);
-/* Marks for n more cards. */
-void sn_card_remember(struct sn_mark *m, double now); /* an anomaly that counts */
-int sn_card_reserve(struct sn_health *h, uint32_t n, struct sn_err *err);
 /* What is due; room for SN_ANOMALY_ACTIONS is reserved. */
 void sn_card_due(struct sn_health *h, struct sn_mark *mark, double now,
 		 struct sn_health_actions *actions);
 double sn_card_next(const struct sn_health *h, const struct sn_mark *mark);
+
+/* ---- healthmark.c ---- */
+int sn_card_mark(struct sn_health *h, uint32_t node, uint32_t card,
+		 struct sn_mark **ret, struct sn_err *err);
+/* Marks for n more cards. */
+int sn_card_reserve(struct sn_health *h, uint32_t n, struct sn_err *err);
+void sn_card_remember(struct sn_mark *m, double now); /* an anomaly that counts */
 /* Nothing worth keeping. */
 bool sn_card_forgotten(const struct sn_health *h, const struct sn_mark *mark,
 		       double now);

@@ -11,116 +11,6 @@
 
 #include "topology/health_internal.h"
 
-#define NEVER (-1.0)
-
-static const char *const state_name[SN_HEALTH_STATES] = {
-	"healthy", "suspect", "probing", "quarantined", "manual",
-};
-static const char *const kind_name[SN_HEALTH_KINDS] = {
-	"mask", "probe", "mark-probing", "quarantine", "needs-release", "unmask",
-	"degrade", "restore", "note",
-};
-
-const char *sn_health_state_name(enum sn_health_state state)
-{
-	return (unsigned int)state < SN_HEALTH_STATES ? state_name[state] : "?";
-}
-
-int sn_health_state_find(const char *word)
-{
-	for (int i = 0; i < SN_HEALTH_STATES; i++)
-		if (!strcmp(word, state_name[i]))
-			return i;
-	return -1;
-}
-
-const char *sn_health_kind_name(enum sn_health_kind kind)
-{
-	return (unsigned int)kind < SN_HEALTH_KINDS ? kind_name[kind] : "?";
-}
-
-/* ---- marks ---------------------------------------------------------------------- */
-
-static int room_for(struct sn_mark ***array, uint32_t *size, uint32_t want)
-{
-	uint32_t n = *size ? *size : 16;
-	struct sn_mark **grown;
-
-	while (n < want)
-		n *= 2;
-	if (n == *size)
-		return 0;
-	grown = realloc(*array, n * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*size = n;
-	return 0;
-}
-
-int sn_card_reserve(struct sn_health *h, uint32_t n, struct sn_err *err)
-{
-	if (room_for(&h->mark, &h->size_marks, h->n_marks + n) ||
-	    room_for(&h->spare, &h->size_spare, n))
-		return sn_health_no_memory(err);
-	while (h->n_spare < n) {
-		struct sn_mark *m = calloc(1, sizeof(*m));
-
-		if (!m)
-			return sn_health_no_memory(err);
-		h->spare[h->n_spare++] = m;
-	}
-	return 0;
-}
-
-int sn_card_mark(struct sn_health *h, uint32_t node, uint32_t card,
-		 struct sn_mark **ret, struct sn_err *err)
-{
-	struct sn_hcard *c;
-	struct sn_mark *m;
-	int rc = sn_health_find_card(h, node, card, &c, err);
-
-	if (rc)
-		return rc;
-	if (!c->mark) {
-		rc = h->n_spare ? 0 : sn_card_reserve(h, 1, err);
-		if (rc)
-			return rc;
-		m = h->spare[--h->n_spare];
-		m->node = node;
-		m->card = card;
-		m->ask_at = m->probe_at = NEVER;
-		m->metric = SN_METRICS_MAX;
-		c->mark = h->mark[h->n_marks++] = m;
-	}
-	*ret = c->mark;
-	return 0;
-}
-
-void sn_card_drop(struct sn_health *h, uint32_t at)
-{
-	struct sn_mark *m = h->mark[at];
-
-	sn_health_peek(h, m->node, m->card)->mark = NULL;
-	h->mark[at] = h->mark[--h->n_marks];
-	if (h->n_spare < h->size_spare) {
-		memset(m, 0, sizeof(*m));
-		h->spare[h->n_spare++] = m;
-	} else {
-		free(m);
-	}
-}
-
-bool sn_card_forgotten(const struct sn_health *h, const struct sn_mark *m,
-		       double now)
-{
-	if (m->state != SN_HEALTH_HEALTHY || m->probe_at >= 0)
-		return false;
-	if (m->n_times && sn_elapsed(m->time[0], now) < h->conf.escalate_time)
-		return false;
-	return !m->hinted || sn_elapsed(m->hint_at, now) >= h->conf.escalate_time;
-}
-
 /* How many anomalies are in the time that counts; older ones are forgotten. Those
  * of the future, after a clock went back, count. */
 static uint32_t recent(struct sn_health *h, struct sn_mark *m, double now)
@@ -129,14 +19,6 @@ static uint32_t recent(struct sn_health *h, struct sn_mark *m, double now)
 	       sn_elapsed(m->time[m->n_times - 1], now) >= h->conf.escalate_time)
 		m->n_times--;
 	return m->n_times;
-}
-
-void sn_card_remember(struct sn_mark *m, double now)
-{
-	memmove(m->time + 1, m->time, (SN_HEALTH_TIMES_MAX - 1) * sizeof(*m->time));
-	m->time[0] = now;
-	if (m->n_times < SN_HEALTH_TIMES_MAX)
-		m->n_times++;
 }
 
 static void enter(struct sn_mark *m, enum sn_health_state state, double now,
@@ -170,7 +52,7 @@ static void quarantine(struct sn_health *h, struct sn_mark *m, double now,
 {
 	enter(m, SN_HEALTH_QUARANTINED, now, why);
 	m->tries = 0;
-	m->probe_at = NEVER;
+	m->probe_at = SN_HEALTH_NEVER;
 	m->ask_at = now + h->conf.hold;
 	put(actions, m, SN_HEALTH_QUARANTINE, now, NULL);
 }
@@ -179,7 +61,7 @@ static void to_manual(struct sn_mark *m, double now, const char *why,
 		      struct sn_health_actions *actions)
 {
 	enter(m, SN_HEALTH_MANUAL, now, why);
-	m->ask_at = m->probe_at = NEVER;
+	m->ask_at = m->probe_at = SN_HEALTH_NEVER;
 	put(actions, m, SN_HEALTH_NEEDS_RELEASE, now, NULL);
 }
 
@@ -188,7 +70,7 @@ static void to_healthy(struct sn_health *h, struct sn_mark *m, double now,
 {
 	put(actions, m, SN_HEALTH_UNMASK, now, why);
 	enter(m, SN_HEALTH_HEALTHY, now, why);
-	m->ask_at = m->probe_at = NEVER;
+	m->ask_at = m->probe_at = SN_HEALTH_NEVER;
 	m->tries = m->good = 0;
 	m->dirty = m->leave = m->hinted = false;
 	m->reset = SN_RESET_NONE;
@@ -397,7 +279,7 @@ int sn_health_probe_started(struct sn_health *h, uint32_t node, uint32_t card,
 	m->dirty = false;
 	if (m->state == SN_HEALTH_SUSPECT) {
 		enter(m, SN_HEALTH_PROBING, now, NULL);
-		m->ask_at = NEVER;
+		m->ask_at = SN_HEALTH_NEVER;
 		put(actions, m, SN_HEALTH_MARK_PROBING, now, NULL);
 	}
 	return 0;
@@ -409,7 +291,7 @@ static void passed_probe(struct sn_health *h, struct sn_mark *m, double now,
 	char why[SN_HEALTH_WHY_SIZE];
 	bool dirty = m->dirty && m->probe_at >= 0;
 
-	m->probe_at = NEVER;
+	m->probe_at = SN_HEALTH_NEVER;
 	m->tries = 0;
 	m->dirty = false;
 	sn_health_why(why, "the probe passed%s%s", text && *text ? ": " : "",
@@ -455,7 +337,7 @@ static int failed_probe(struct sn_health *h, uint32_t node, uint32_t card,
 	sn_health_why(why, "the probe failed%s%s", text && *text ? ": " : "",
 		      text ? text : "");
 	if (c && c->mark)
-		c->mark->probe_at = NEVER;
+		c->mark->probe_at = SN_HEALTH_NEVER;
 	if (c && c->mark && c->mark->state == SN_HEALTH_QUARANTINED) {
 		quarantine(h, c->mark, now, why, actions); /* its time begins anew */
 		return 0;
@@ -499,7 +381,7 @@ int sn_health_release(struct sn_health *h, uint32_t node, uint32_t card,
 		to_healthy(h, c->mark, now, why, actions);
 	c->mark->n_times = 0;
 	c->mark->hinted = false;
-	c->mark->probe_at = NEVER;
+	c->mark->probe_at = SN_HEALTH_NEVER;
 	return 0;
 }
 
@@ -519,7 +401,7 @@ static void no_answer(struct sn_health *h, struct sn_mark *m, double now,
 {
 	char why[SN_HEALTH_WHY_SIZE];
 
-	m->probe_at = NEVER;
+	m->probe_at = SN_HEALTH_NEVER;
 	m->tries++;
 	if (m->state == SN_HEALTH_QUARANTINED) {
 		m->ask_at = now + h->conf.probe_retry;
@@ -555,6 +437,6 @@ void sn_card_due(struct sn_health *h, struct sn_mark *m, double now,
 		ask(h, m, now, actions);
 	} else if (m->state == SN_HEALTH_HEALTHY && m->hinted) {
 		ask(h, m, now, actions);
-		m->ask_at = NEVER; /* once, as the hint itself did */
+		m->ask_at = SN_HEALTH_NEVER; /* once, as the hint itself did */
 	}
 }
