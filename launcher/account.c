@@ -54,6 +54,7 @@ static void save(struct snrun *run)
 	struct sn_err err = { "no memory" };
 
 	account->saved = snrun_now_ms();
+	account->unsaved = false;
 	if ((!text || sn_write_file(run->dir, SN_ACCOUNT_FILE, text, strlen(text), &err)) &&
 	    !account->unwritable) {
 		account->unwritable = true;
@@ -189,11 +190,10 @@ void snrun_account_look(struct snrun *run, bool force)
 			.kind = SN_ETTR_SAFE, .at = now_s(run),
 			.covers = covers(run), .ends = account->asked,
 		});
-		if (ms - account->saved >= SN_ACCOUNT_SAFE_MS)
-			save(run);
+		account->unsaved = true;
 	}
 	sn_ettr_pass(&account->sum, now_s(run));
-	if (ms - account->saved >= SN_ACCOUNT_SAVE_MS)
+	if (ms - account->saved >= (account->unsaved ? SN_ACCOUNT_SAFE_MS : SN_ACCOUNT_SAVE_MS))
 		save(run);
 }
 

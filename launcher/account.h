@@ -33,6 +33,7 @@ struct snrun_account {
 	struct stat progress; /* of its file, as it was last */
 	int64_t durable; /* ms, of the latest safe point that it knows */
 	bool asked; /* the ranks have been asked to save and end */
+	bool unsaved; /* a safe point */
 	bool unwritable; /* and that was said */
 };
 

@@ -338,6 +338,7 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 		.run = run, .out = ret, .lost = lost, .watched = watched,
 		.part = calloc((size_t)run->n_parts + 1, sizeof(*s.part)),
 		.changes = -1,
+		.steer_at = 1, /* also where nothing else happens: 0 is never */
 	};
 	struct pollfd *fd = calloc((size_t)run->n_parts * 2 + 3, sizeof(*fd));
 	bool ready = false;
