@@ -16,6 +16,8 @@
 #include "elastic/ops.h"
 #include "elastic/report.h"
 
+#define HINTS_MAX 128 /* nodes of one hint: each is looked for among all jobs */
+
 static void add_int(struct json_object *o, const char *key, uint64_t n)
 {
 	json_object_object_add(o, key, json_object_new_int64((int64_t)n));
@@ -193,7 +195,7 @@ void op_elastic_hint(struct sn_daemon *d, struct sn_request *r)
 		return;
 	id = job->id;
 	uid = job->uid;
-	if (!n || n > 1024) {
+	if (!n || n > HINTS_MAX) {
 		request_fail(d, r, SN_OP_CODE_INVALID, "\"lost\" is no list of some nodes");
 		return;
 	}

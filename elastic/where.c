@@ -95,7 +95,8 @@ static int munge_socket(const char *auth_info, struct sn_elastic_where *ret,
 static int slurm_user(const char *name, struct sn_elastic_where *ret,
 		      struct sn_err *err)
 {
-	const struct passwd *pw;
+	struct passwd pw, *is = NULL;
+	char buf[4096];
 	uint64_t uid;
 
 	/* Slurm takes a number, too; by itself it is root. */
@@ -106,8 +107,8 @@ static int slurm_user(const char *name, struct sn_elastic_where *ret,
 	}
 	if (!sn_parse_uint(name, 0, UINT32_MAX - 1, &uid, NULL))
 		ret->slurm_uid = (uint32_t)uid;
-	else if ((pw = getpwnam(name)))
-		ret->slurm_uid = pw->pw_uid;
+	else if (!getpwnam_r(name, &pw, buf, sizeof(buf), &is) && is) /* threads ask, too */
+		ret->slurm_uid = pw.pw_uid;
 	else
 		return sn_err_set(err, -EINVAL, "SlurmUser=%.60s: no such user", name);
 	snprintf(ret->slurm_user, sizeof(ret->slurm_user), "%.63s", name);

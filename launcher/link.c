@@ -155,7 +155,8 @@ void snrun_link_lost(const struct snrun *run, const char *node)
 	if (!lk.started)
 		return;
 	pthread_mutex_lock(&lk.lock);
-	if (lk.lost.n < 1024)
+	/* Of a whole supernode the daemon knows by then, without the rest. */
+	if (lk.lost.n < 128)
 		sn_names_add(&lk.lost, node);
 	lk.lost_at = snrun_now_ms();
 	pthread_mutex_unlock(&lk.lock);
