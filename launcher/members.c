@@ -277,6 +277,49 @@ void snrun_members_cut(struct snrun *run, uint32_t cap)
 	}
 }
 
+static bool is_avoided(const struct snrun *run, const char *node)
+{
+	for (size_t i = 0; i < run->avoid.n; i++)
+		if (!strcmp(run->avoid.name[i], node))
+			return true;
+	for (uint32_t i = 0; i < run->n_avoid_cards; i++)
+		if (run->avoid_card[i].cards && !strcmp(run->avoid_card[i].node, node))
+			return true;
+	return false;
+}
+
+static bool has_ranks(const struct snrun *run, const char *node)
+{
+	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
+		if (run->plan.node[i].ranks && !strcmp(run->plan.node[i].name, node))
+			return true;
+	return false;
+}
+
+void snrun_members_leave(struct snrun *run)
+{
+	bool left = false;
+
+	for (uint32_t i = 0; i < run->n_members;) {
+		const struct sn_member *member = &run->member[i];
+		bool avoided = false, used = false;
+
+		for (uint32_t k = 0; k < member->job.n_nodes; k++) {
+			avoided |= is_avoided(run, member->job.offer[k].name);
+			used |= has_ranks(run, member->job.offer[k].name);
+		}
+		if (member->standin || member->phase != SN_JOB_RUNS || !avoided || used) {
+			i++;
+			continue;
+		}
+		cancel(member->id);
+		forget(run, i);
+		left = true;
+	}
+	if (left)
+		snrun_members_fill(run);
+}
+
 /* ---- when they start ---------------------------------------------------------------------- */
 
 void snrun_members_let_go(struct snrun *run)

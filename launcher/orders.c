@@ -173,10 +173,25 @@ static int swap(struct snrun *run, const struct sn_control *ask, struct sn_err *
 	return snrun_avoid(run, ask->node, ask->cards, err);
 }
 
+static bool is_members(const struct snrun *run, const char *node)
+{
+	for (uint32_t i = 0; i < run->job.n_nodes; i++)
+		if (!strcmp(run->job.offer[i].name, node))
+			return false;
+	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
+		if (!strcmp(run->plan.node[i].name, node))
+			return true;
+	return false;
+}
+
 static int replace(struct snrun *run, const struct sn_control *ask, struct sn_err *err)
 {
-	int fd, rc = snrun_replace(run, *ask->node ? ask->node : NULL, ask->cards, err);
+	int fd, rc;
 
+	/* A member is not stood in for: it is left, and another is submitted. */
+	if (*ask->node && is_members(run, ask->node))
+		return swap(run, ask, err);
+	rc = snrun_replace(run, *ask->node ? ask->node : NULL, ask->cards, err);
 	return rc ? rc : snrun_watch_start(run, &fd, err);
 }
 

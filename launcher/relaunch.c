@@ -149,6 +149,8 @@ static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
 {
 	int rc;
 
+	if (run->state.generation && !run->state.overlap)
+		run->state.overlap = snrun_has_stale_steps(run);
 	rc = sn_runstate_write(run->dir, &run->state, err);
 	if (!rc)
 		rc = write_files(run, err);
@@ -253,6 +255,8 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	sn_names_done(&live);
 	if (rc || run->requeue)
 		return rc;
+	if (run->has_members)
+		snrun_members_leave(run);
 	run->state.generation++;
 	if (out->resize && !out->node_lost && !sn_ckptwatch_is_new(&run->ckpt))
 		snrun_say("no checkpoint was marked as durable since the ranks were asked to end; they go on from the one before");

@@ -155,6 +155,8 @@ void snrun_members_wait(struct snrun *run);
 void snrun_members_let_go(struct snrun *run);
 /* Cancel what is not needed for cap; 0: all of them. */
 void snrun_members_cut(struct snrun *run, uint32_t cap);
+/* Members without ranks that hold what is avoided give way to others. */
+void snrun_members_leave(struct snrun *run);
 /* When (snrun_now_ms) the step is to be ended for another size; 0: not. */
 int64_t snrun_resize_due(const struct snrun *run);
 /* `snrun --member BASE RESTARTS`: hold this job's nodes while the base lives. */
@@ -205,6 +207,10 @@ bool snrun_end_steps(const struct sn_runstate *state);
 /* Are the steps of sruns that have ended out of Slurm's books, or are they in a
  * moment? */
 bool snrun_steps_gone(const struct sn_runstate *state);
+/* Does slurmctld know steps of sruns of this host that are no more? One that was
+ * killed knows those of its saved state again, and they keep cards until the job's
+ * end. */
+bool snrun_has_stale_steps(const struct snrun *run);
 
 int64_t snrun_now_ms(void); /* of a clock that only goes forward */
 

@@ -6,8 +6,10 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
+#include "launcher/slurmapi.h"
 #include "launcher/snrun.h"
 
 #define GONE_MS 30000 /* the longest wait for a killed step */
@@ -105,4 +107,35 @@ bool snrun_steps_gone(const struct sn_runstate *state)
 		gone &= wait_gone(state->part[i].job, state->part[i].srun_pid,
 				  state->host, MOMENT_MS, false);
 	return gone;
+}
+
+static bool is_stale(const job_step_info_t *step, const char *host)
+{
+	return step->step_id.step_id <= SLURM_MAX_NORMAL_STEP_ID &&
+		step->srun_pid && step->srun_host &&
+		!strcmp(step->srun_host, host) &&
+		kill((pid_t)step->srun_pid, 0) && errno == ESRCH;
+}
+
+static bool has_stale_step(uint32_t job, const char *host)
+{
+	job_step_info_response_msg_t *steps = NULL;
+	bool stale = false;
+
+	if (sn_api_steps(job, &steps))
+		return false;
+	for (uint32_t i = 0; !stale && i < steps->job_step_count; i++)
+		stale = is_stale(&steps->job_steps[i], host);
+	slurm_free_job_step_info_response_msg(steps);
+	return stale;
+}
+
+bool snrun_has_stale_steps(const struct snrun *run)
+{
+	bool stale = has_stale_step(run->job.id, run->host);
+
+	for (uint32_t i = 0; !stale && i < run->n_members; i++)
+		stale = run->member[i].phase == SN_JOB_RUNS &&
+			has_stale_step(run->member[i].id, run->host);
+	return stale;
 }

@@ -252,10 +252,10 @@ class Driver:
     def settle(self, rng, fault):
         """Mostly until all go on; sometimes the next comes in the midst of it."""
         early = rng.random() < 0.25
-        until = time.time() + (rng.uniform(0.2, 4) if early else 40)
+        until = time.time() + (rng.uniform(0.2, 4) if early else 30)
         while time.time() < until:
             self.turn()
-            if not early and not any(f.must == "next" for j in self.jobs for f in j.open):
+            if not early and (fault.must != "next" or not any(fault in j.open for j in self.jobs)):
                 break
         until = time.time() + (0 if early else rng.uniform(0.3, 2.5))
         while time.time() < until:
