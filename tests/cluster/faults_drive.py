@@ -76,7 +76,12 @@ class Driver:
             job.see(self.slurm)
         self.check_cards()
         for j in self.slurm.values():
-            if j.state == "PENDING" and (j.priority == 0 or "Held" in j.reason):
+            if "launch_failed" in j.reason and self.looked - self.blind_until < 120:
+                # slurmctld had not saved that it ran, starts it once more on nodes
+                # that have it, and holds it then.
+                self.notes["jobs that a killed slurmctld held"] += 1
+                do.run("scontrol", "release", str(j.id))
+            elif j.state == "PENDING" and (j.priority == 0 or "Held" in j.reason):
                 self.odd(("held", j.id), "job %d is held: priority %d, %s" % (j.id, j.priority, j.reason), 3)
         self.suspicion = {k: v for k, v in self.suspicion.items() if self.looked - v[1] < 8}
         return True
