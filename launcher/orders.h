@@ -29,6 +29,8 @@ int snrun_replace(struct snrun *run, const char *leave, uint64_t cards,
 /* One has started: what it was for is left. */
 void snrun_standin_started(struct snrun *run, struct sn_member *member);
 
+/* A signal that ends snrun; -1: none within that time. */
+int snrun_wait_signal(int64_t ms);
 /* Can the job be requeued? */
 int snrun_check_requeue(const struct snrun *run, struct sn_err *err);
 /* Its ranks have ended: have Slurm requeue it, and wait for the end. Comes back only

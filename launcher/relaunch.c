@@ -224,12 +224,26 @@ static enum sn_verdict judge(struct snrun *run, struct past *past,
 	return verdict;
 }
 
+/* A slurmctld that has just started knows of no node yet that it is up, and refuses
+ * steps; three tries in a second would be the end of the job. */
+static void wait_for_slurm(struct snrun *run, const struct past *past)
+{
+	int sig = snrun_wait_signal(past->restarts.futile < 2 ? 3000 : 10000);
+
+	if (sig > 0) {
+		run->stopped = true;
+		run->stop_signal = sig;
+	}
+}
+
 static int prepare_restart(struct snrun *run, struct past *past,
 			   const struct sn_outcome *out, struct sn_err *err)
 {
 	struct sn_names live = { NULL, 0, 0 };
 	int rc;
 
+	if (!out->rank_failed && !out->node_lost && !out->resize)
+		wait_for_slurm(run, past);
 	/*
 	 * An srun that ended by itself has seen all ranks end, but those of lost
 	 * nodes. Yet Slurm takes up to a minute to close the books on a step

@@ -160,8 +160,7 @@ int snrun_check_requeue(const struct snrun *run, struct sn_err *err)
 	return rc;
 }
 
-/* -1: no signal within that time. */
-static int wait_signal(int64_t ms)
+int snrun_wait_signal(int64_t ms)
 {
 	const struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
 	sigset_t stop;
@@ -190,7 +189,7 @@ void snrun_requeue(struct snrun *run)
 		slurm_free_job_array_resp(resp);
 		return;
 	}
-	sig = wait_signal(REQUEUE_MS);
+	sig = snrun_wait_signal(REQUEUE_MS);
 	if (sig < 0) {
 		snrun_say("job %u was requeued, and Slurm does not end it; it goes on", run->job.id);
 		return;
@@ -235,7 +234,7 @@ static int wait_help(struct snrun *run, bool told, uint32_t seconds)
 		/* What it has ordered gets the time that it takes. */
 		if (!waits && !came && !(told && snrun_link_is_up()))
 			break;
-		sig = came || run->requeue ? -1 : wait_signal(LOOK_MS);
+		sig = came || run->requeue ? -1 : snrun_wait_signal(LOOK_MS);
 		if (sig > 0) {
 			run->stopped = true;
 			run->stop_signal = sig;
