@@ -117,6 +117,49 @@ static void the_engine_keeps_nodes_idle(void **state)
 	assert_non_null(strstr(err.text, "n8 is required, but the PowerLimit of sn1"));
 }
 
+/* The nodes that 24 ranks in units of 8 take, as bits. */
+static uint32_t taken(const struct sn_topo *of, const uint32_t weight[6])
+{
+	struct sn_place_supernode supernode = { UINT64_MAX, UINT64_MAX, 3 };
+	struct sn_place_node node[6];
+	struct sn_place_state st = { node, &supernode };
+	struct sn_place_request r = {
+		.world = 24, .node_block = 1, .unit_block = 8, .atom = 8,
+	};
+	struct sn_placement placed;
+	struct sn_err err = { "" };
+	uint32_t bits = 0;
+
+	for (int i = 0; i < 6; i++)
+		node[i] = (struct sn_place_node){
+			.cards = 0xff, .free = 0xff, .weight = weight[i],
+			.max_ranks = UINT32_MAX,
+		};
+	if (sn_place(of, &st, &r, &placed, &err))
+		fail_msg("%s", err.text);
+	for (uint32_t i = 0; i < placed.n_nodes; i++)
+		bits |= 1u << placed.node[i].node;
+	sn_placement_done(&placed);
+	return bits;
+}
+
+/* Which stay idle is part of the choice: of as many that hold as much, those that
+ * weigh most, and else the last in topology order, whether in a unit or in none. */
+static void who_stays_idle_follows_the_order(void **state)
+{
+	static const char text[] = "SupernodeName=s Nodes=n[1-6]\n"
+		"UnitName=u1 Nodes=n2\nUnitName=u2 Nodes=n4\nUnitName=u3 Nodes=n5\n";
+	struct sn_topo *of = NULL;
+
+	(void)state;
+	assert_int_equal(sn_topo_parse(text, sizeof(text) - 1, "t", NULL, NULL, &of,
+				       NULL), 0);
+	assert_int_equal(taken(of, (const uint32_t[]){ 1, 1, 1, 1, 1, 1 }), 7);
+	assert_int_equal(taken(of, (const uint32_t[]){ 9, 9, 9, 1, 1, 1 }), 0x38);
+	assert_int_equal(taken(of, (const uint32_t[]){ 1, 9, 1, 9, 9, 1 }), 0x25);
+	sn_topo_destroy(of);
+}
+
 static void the_arithmetic_is_said(void **state)
 {
 	struct sn_power p = sn_power_of(7000, 250);
@@ -132,6 +175,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_limit_is_a_number_of_nodes),
 		cmocka_unit_test(the_engine_keeps_nodes_idle),
+		cmocka_unit_test(who_stays_idle_follows_the_order),
 		cmocka_unit_test(the_arithmetic_is_said),
 	};
 
