@@ -157,6 +157,14 @@ static int read_degraded(struct json_object *root, struct sn_cardbook *ret,
 				  snctl_json_kind(degraded));
 	ret->degraded_supernode = has_mark(degraded, SN_CARDBOOK_SUPERNODE, &mark);
 	ret->degraded_unit = has_mark(degraded, SN_CARDBOOK_UNIT, &mark);
+	for (size_t i = 0; i < 2; i++) {
+		static const char *const domain[] = { SN_CARDBOOK_SUPERNODE, SN_CARDBOOK_UNIT };
+
+		if (has_mark(degraded, domain[i], &mark) && !json_object_is_type(mark, json_type_object))
+			return sn_err_set(err, -EINVAL,
+					  WHO ": the mark of a degraded %s is %s, and counts all the same; want an object",
+					  domain[i], snctl_json_kind(mark));
+	}
 	return 0;
 }
 

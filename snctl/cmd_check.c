@@ -167,7 +167,7 @@ static int compare_slurm_conf(const char *path, const struct sn_topo *topo,
 	return rc ? sn_err_set(err, rc, "no memory") : 0;
 }
 
-static int check(const char *path, bool json, struct sn_err *err)
+static int check(const char *path, bool json, bool records, struct sn_err *err)
 {
 	struct snctl_checkinv inv = { 0 };
 	struct sn_names warnings = { 0 };
@@ -192,6 +192,8 @@ static int check(const char *path, bool json, struct sn_err *err)
 		rc = compare_slurm_conf(path, topo, &policy, &warnings, err);
 	if (!rc && policy.rank_table)
 		rc = snctl_check_inventory(path, topo, &policy, &warnings, &inv, err);
+	if (!rc && records)
+		rc = snctl_warn_records(&warnings, err);
 	if (!rc)
 		(json ? print_json : print_text)(path, topo, &warnings,
 						 policy_path, &policy, &inv);
@@ -204,15 +206,16 @@ static int check(const char *path, bool json, struct sn_err *err)
 int cmd_check(int argc, char **argv)
 {
 	const char *config = NULL;
-	bool json = false;
+	bool json = false, records = false;
 	const struct cli_opt opts[] = {
 		{ "config", "FILE", CLI_STRING, &config, "the topology.conf; by default the one beside slurm.conf", false, 0, 0 },
+		{ "records", NULL, CLI_FLAG, &records, "ask slurmctld, too, for marks in the nodes' records that cannot be read", false, 0, 0 },
 		{ "json", NULL, CLI_FLAG, &json, "one line of JSON", false, 0, 0 },
 		{ 0 },
 	};
 	const struct cli cli = {
 		.command = "check",
-		.usage = "[--config FILE] [--json]",
+		.usage = "[--config FILE] [--records] [--json]",
 		.about = "Read topology.conf, and supernode.conf beside it where there is one, as the\n"
 			 "plugins would, and with RankTable the inventory of the cards. Also warns of what\n"
 			 "is legal but seldom meant, and of lines that slurm.conf, plugstack.conf and\n"
@@ -231,7 +234,7 @@ int cmd_check(int argc, char **argv)
 	if (rc)
 		return snctl_fail("check", SNCTL_USAGE, &err);
 	path = snctl_topology_path(config, NULL);
-	rc = path ? check(path, json, &err) : sn_err_set(&err, -ENOMEM, "no memory");
+	rc = path ? check(path, json, records, &err) : sn_err_set(&err, -ENOMEM, "no memory");
 	free(path);
 	return rc ? snctl_fail("check", SNCTL_USAGE, &err) : SNCTL_DONE;
 }

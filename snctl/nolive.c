@@ -4,10 +4,12 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "snctl/snctl.h"
+#include "snctl/warn.h"
 
 #define WHY "this build has no Slurm library; configure with --with-slurm=PREFIX (where Slurm and its slurm.h are installed) to have it"
 
@@ -23,6 +25,12 @@ static int missing(const char *command, const char *usage, int argc, char **argv
 	}
 	sn_err_set(&err, 0, "%s", WHY);
 	return snctl_fail(command, SNCTL_USAGE, &err);
+}
+
+int snctl_warn_records(struct sn_names *ret, struct sn_err *err)
+{
+	(void)ret;
+	return sn_err_set(err, -ENOTSUP, "%s", WHY);
 }
 
 int cmd_show(int argc, char **argv)

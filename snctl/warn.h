@@ -23,4 +23,7 @@ int snctl_warn_plugins(const char *path, const struct snctl_slurmconf *conf,
 int snctl_warn_gres(const char *path, const struct snctl_slurmconf *conf,
 		    const char *card, struct sn_names *ret);
 
+/* warnrecords.c: marks in the nodes' records, as slurmctld has them, that cannot be read. */
+int snctl_warn_records(struct sn_names *ret, struct sn_err *err);
+
 #endif

@@ -5,7 +5,7 @@
 # says so. Here slurmctld only counts cards (no Cores= or Type= in gres.conf).
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/masks.sh"
-LOG_ALLOW="Security violation, UPDATE_NODE|node n001: the node's extra" # by nobody, and the last part
+LOG_ALLOW="Security violation, UPDATE_NODE|node n00[12]: the node's extra" # by nobody, and the last part
 start_cluster
 
 # ---- what is refused, and changes nothing
@@ -62,9 +62,14 @@ c=$(hold -w n001 --gres=npu:1)
 ok "no card is given out" waits "$c"
 is "they are shown" "$(snctl show cards --json 2>/dev/null | json "len([m for m in d['masked'] if m['state'] == 'unreadable'])")" 8
 like "and why" "$(snctl show cards 2>&1 >/dev/null)" 'warning: node n001: .*"cards" is an array; .*all cards of the node are masked'
+like "snctl check tells of it" "$(snctl check --records 2>&1)" 'warning: node n001: .*"cards" is an array'
+scontrol update NodeName=n002 Extra='{"degraded":{"unit":"yes"}}'
+like "and of a domain's mark that is none" "$(snctl check --records 2>&1)" 'warning: node n002: .*the mark of a degraded unit is a string, and counts all the same'
+scontrol update NodeName=n002 Extra=
 like "none is drained" "$(snctl card drain n001:1 --reason=x 2>&1)" '"cards" is an array'
 like "nor resumed" "$(snctl card resume n001:1 2>&1)" '"cards" is an array'
 is "nothing was written" "$(extra_of n001)" '{"cards":[3,4]}'
+like "card 64 is none that can be marked" "$(snctl card drain n001:64 --reason=x 2>&1)" '"64" is no list of cards; want numbers from 0 to 63'
 ok "it is put right" scontrol update NodeName=n001 Extra=
 ok "and the job runs" runs "$c"
 drop "$c"

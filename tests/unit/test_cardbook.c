@@ -155,6 +155,9 @@ static void marks_that_make_no_sense_count(void **state)
 		{ "\"cards\"", all, -EINVAL },
 		{ "{\"cards\": null}", 0, 0 },
 		{ "{\"degraded\": 5}", 0, -EINVAL },
+		{ "{\"degraded\": {\"unit\": 5}}", 0, -EINVAL },
+		{ "{\"degraded\": {\"supernode\": \"yes\", \"unit\": {}}}", 0, -EINVAL },
+		{ "{\"degraded\": {\"unit\": null}}", 0, 0 },
 		{ "rack 5", 0, 0 },
 		{ "", 0, 0 },
 	};
