@@ -233,6 +233,18 @@ class Model:
             return {s: size * n for s, n in ranks.items()}
         return {s: -(-size * n // w.world) for s, n in ranks.items()}
 
+    def never_fits(self, w):
+        """With all jobs gone, and the regions as they are. Of some kinds it is not judged."""
+        if not w.pool or not self.region:
+            return False
+        per, size = w.pool
+        named = collections.Counter()
+        for sn, held in self.region.values():
+            named[sn] += held
+        cards = len(NODES) // len(SUPERNODES) * CARDS
+        room = sum(POOL - named[s] >= size for s in SUPERNODES)
+        return per != "/supernode" or room * cards < w.world
+
     # ---- rules ----------------------------------------------------------------------
 
     def check(self, before, jobs):
