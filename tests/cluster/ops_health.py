@@ -212,8 +212,12 @@ class HealthOps:
         if p.returncode == 0:
             self.count["answered before the kill"] += 1
             return
-        rc, text = self.run("snctl", "health", "show", node, "--json")
-        is_ = [(c["state"], c["marks"]) for c in json.loads(text)["cards"] if c["card"] == card[1]]
+        until = time.time() + 30
+        is_ = []
+        while not is_ and time.time() < until:
+            # Healthy ones are told of when it has the nodes.
+            rc, text = self.run("snctl", "health", "show", node, "--json")
+            is_ = [(c["state"], c["marks"]) for c in json.loads(text)["cards"] if c["card"] == card[1]]
         for model in self.model, old:
             state = model.sick.get(card, "healthy")
             if is_ and is_[0] in ((state, model.times[card]), ("probing", model.times[card])):
