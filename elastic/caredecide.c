@@ -275,6 +275,35 @@ static bool describe(struct sn_care *care, const struct care_job *job,
 	return ret->dp;
 }
 
+/* What the ladder cannot know of the ways here; 0: the plan will do. */
+static uint32_t not_so(const struct sn_care *care, const struct care_job *job,
+		       const struct sn_ladder_plan *plan)
+{
+	bool smaller = plan->option[SN_MEANS_SHRINK].can;
+
+	/* What is smaller grows again by member jobs; what is requeued may wait for long. */
+	if (plan->means == SN_MEANS_REQUEUE && smaller && care->conf->members)
+		return 1u << SN_MEANS_REQUEUE;
+	/* It is left first, and members come then. */
+	if (plan->means == SN_MEANS_MOVE && !smaller && !any_lost(job))
+		return 1u << SN_MEANS_MOVE;
+	return 0;
+}
+
+static int ask_ladder(const struct sn_care *care, const struct care_job *job,
+		      struct sn_ladder_job *about, struct sn_ladder_plan *ret, struct sn_err *err)
+{
+	uint32_t drop;
+	int rc = sn_ladder(about, &care->conf->costs, job->failure, job->n_failures, ret, err);
+
+	while (!rc && (drop = not_so(care, job, ret))) {
+		about->allowed &= ~drop;
+		sn_ladder_plan_done(ret);
+		rc = sn_ladder(about, &care->conf->costs, job->failure, job->n_failures, ret, err);
+	}
+	return rc;
+}
+
 int care_decide(struct sn_care *care, struct care_job *job, struct sn_err *err)
 {
 	const struct sn_attach *attach = care->eyes->attach(care->eyes->arg, job->id);
@@ -304,14 +333,7 @@ int care_decide(struct sn_care *care, struct care_job *job, struct sn_err *err)
 	if (!rc) {
 		about.domain = domain;
 		about.atoms_elsewhere = atoms_elsewhere(care, job);
-		rc = sn_ladder(&about, &care->conf->costs, job->failure, job->n_failures, &plan, err);
-	}
-	/* What is smaller grows again by member jobs; what is requeued may wait for long. */
-	if (!rc && plan.means == SN_MEANS_REQUEUE && plan.option[SN_MEANS_SHRINK].can &&
-	    care->conf->members) {
-		sn_ladder_plan_done(&plan);
-		about.allowed &= ~(1u << SN_MEANS_REQUEUE);
-		rc = sn_ladder(&about, &care->conf->costs, job->failure, job->n_failures, &plan, err);
+		rc = ask_ladder(care, job, &about, &plan, err);
 	}
 	if (!rc) {
 		if (late)

@@ -147,7 +147,8 @@ static void check_job(struct sn_daemon *d, uint32_t job)
 {
 	const struct sn_view_job *base = sn_view_job(d->jobs, job);
 
-	if (!base || !base->running || !base->ours || !d->nodes)
+	if (!base || !base->running || !base->ours || !d->nodes ||
+	    sn_elastic_policy_find(&d->conf.care.policy, base->ours->account)->off)
 		return;
 	check_held(d, job, base);
 	for (uint32_t i = 0; i < d->jobs->n; i++) {

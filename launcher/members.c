@@ -172,7 +172,7 @@ void snrun_members_refresh(struct snrun *run)
 
 /* ---- how many there should be --------------------------------------------------------- */
 
-static void add_cards(const struct sn_job *job, uint32_t *cards)
+static void add_cards(const struct snrun *run, const struct sn_job *job, uint32_t *cards)
 {
 	const struct sn_topo *topo = job->topo;
 
@@ -180,7 +180,7 @@ static void add_cards(const struct sn_job *job, uint32_t *cards)
 		uint32_t node = sn_topo_find_node(topo, job->offer[i].name);
 
 		if (node != SN_NONE)
-			cards[topo->node[node].supernode] += job->offer[i].n_cards;
+			cards[topo->node[node].supernode] += snrun_cards_of(run, &job->offer[i]);
 	}
 }
 
@@ -194,10 +194,10 @@ static uint32_t replicas(const struct snrun *run)
 
 	if (!cards)
 		return 0;
-	add_cards(&run->job, cards);
+	add_cards(run, &run->job, cards);
 	for (uint32_t i = 0; i < run->n_members; i++)
 		if (run->member[i].standin && run->member[i].phase == SN_JOB_RUNS)
-			add_cards(&run->member[i].job, cards);
+			add_cards(run, &run->member[i].job, cards);
 	for (uint32_t s = 0; s < topo->n_supernodes; s++)
 		atoms += cards[s] / run->sizes.atom;
 	free(cards);

@@ -55,6 +55,16 @@ static void cut_cards(const struct snrun *run, struct sn_plan_offer *offer)
 	}
 }
 
+uint32_t snrun_cards_of(const struct snrun *run, const struct sn_plan_offer *offer)
+{
+	struct sn_plan_offer usable = *offer;
+
+	if (avoided(&run->avoid, offer->name))
+		return 0;
+	cut_cards(run, &usable);
+	return usable.n_cards;
+}
+
 /* The same without those; *ret_copy (free) is what they then point to. */
 static int cut_holdings(const struct snrun *run, struct sn_holding *holding, uint32_t n,
 			struct sn_plan_offer **ret_copy)

@@ -114,6 +114,8 @@ int snrun_prepare(struct snrun *run, struct sn_err *err);
 void snrun_sweep(const struct snrun *run);
 void snrun_done(struct snrun *run);
 
+/* How many cards of a node that it holds can have ranks: without those to avoid. */
+uint32_t snrun_cards_of(const struct snrun *run, const struct sn_plan_offer *offer);
 /* The plan of the largest legal size, at most at_most, that the job's nodes as
  * known hold without those to avoid (may be NULL). -ENODEV: none. */
 int snrun_fit(const struct snrun *run, const struct sn_names *avoid,

@@ -590,6 +590,18 @@ static void what_is_free_elsewhere_must_be_the_jobs(void **state)
 			IS(0, SN_MEANS_REQUEUE, SN_CARE_TELL);
 		bed_done();
 	}
+	/* at its smallest it cannot leave a sick card before something else is there */
+	bed_make(2, 4, 0);
+	bed_job(0, 4, 0, "elastic=min_dp=4,max_dp=8");
+	bed_mark(3, 0, SN_HEALTH_QUARANTINE, false, "sick");
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_REQUEUE, SN_CARE_TELL);
+	bed.n_marks = 0;
+	bed.down[3] = true;
+	bed.run[0].restarts++;
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_MOVE, SN_CARE_ALONE);
+	bed_done();
 	/* costs that would have it */
 	bed_make(2, 4, 0);
 	bed.conf.costs.move = 10000;
