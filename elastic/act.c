@@ -378,6 +378,22 @@ bool act_under_way(const struct sn_daemon *d, enum sn_act_kind kind, uint32_t jo
 	return false;
 }
 
+uint32_t act_open(const struct sn_daemon *d)
+{
+	uint32_t n = 0;
+
+	for (const struct act_entry *e = d->acts->first; e; e = e->next)
+		n += e->state != ACT_ENDED;
+	return n;
+}
+
+const char *act_journal(const struct sn_daemon *d)
+{
+	if (!d->acts->ready)
+		return d->acts->failures ? "cannot be read" : "not read yet";
+	return d->acts->failures ? "cannot be written" : "written";
+}
+
 void act_take_charge(struct sn_daemon *d)
 {
 	act_load(d);

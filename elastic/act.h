@@ -93,6 +93,9 @@ bool act_under_way(const struct sn_daemon *d, enum sn_act_kind kind, uint32_t jo
 bool act_ended(const struct sn_daemon *d, enum sn_act_kind kind, uint32_t job,
 	       const char *node, enum sn_act_end *ret, int64_t *ret_ago_ms);
 
+uint32_t act_open(const struct sn_daemon *d); /* not ended */
+const char *act_journal(const struct sn_daemon *d); /* "written", …: how it is with it */
+
 /* ---- for the daemon's other parts ---- */
 struct sn_request;
 /* Answer r when the action of that id is in the journal; takes r. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elastic/act.h"
 #include "elastic/daemon.h"
 #include "elastic/ops.h"
 #include "elastic/report.h"
@@ -348,6 +349,8 @@ void op_status(struct sn_daemon *d, struct sn_request *r)
 		json_object_object_add(o, "history", json_object_new_string(d->history_good ? "kept" : "none"));
 		json_object_object_add(o, "state", json_object_new_string(d->save_failed ? "cannot be saved" : "saved"));
 		add_int(o, "unwritten", d->n_dirty + d->writing);
+		add_int(o, "actions", act_open(d));
+		json_object_object_add(o, "journal", json_object_new_string(act_journal(d)));
 		add_int(o, "nodes", d->nodes ? d->nodes->n : 0);
 		add_int(o, "jobs", d->jobs ? d->jobs->n : 0);
 		sn_health_stats(d->health, &health);
