@@ -156,6 +156,9 @@ static int look_at_pending(struct find *f, const struct sn_view_job *job)
 
 	if (job->completing || !o->restarts || !o->priority)
 		return 0;
+	/* Somebody wants it to. */
+	if (!waits && o->begin > f->now)
+		return 0;
 	gone = sn_holes_gone(f->nodes, o->required, node, sizeof(node));
 	if (!waits && !gone)
 		return 0;

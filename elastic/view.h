@@ -101,8 +101,9 @@ struct sn_view_since {
 	time_t nodes, jobs, partitions;
 	char whole[1024]; /* partitions that have all nodes, " a b ", as far as they go */
 	uint32_t n_nodes;
-	uint32_t requeue_wait; /* s that slurmctld has a requeued job wait; 0: not known yet */
-	int64_t requeue_wait_at; /* ms, when it was asked for */
+	uint32_t requeue_wait; /* s that slurmctld has a requeued job wait for nothing; 0: it
+				* does not, or it is not known yet */
+	int64_t requeue_wait_at; /* ms, when it was asked for; 0: it was not */
 };
 
 /*

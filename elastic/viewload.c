@@ -298,7 +298,10 @@ int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 #define CRED_EXPIRE 120 /* s, Slurm's default */
 #define ASK_AGAIN_MS (300 * 1000)
 
-/* Slurm has a requeued job wait until its old credentials have expired, and a second. */
+/*
+ * Slurm has a requeued job wait until its old credentials have expired, and a second.
+ * Since 25.11 a site may say for how long instead; then it means it.
+ */
 void sn_view_load_requeue_wait(struct sn_view_since *since, int64_t now_ms)
 {
 	static const char key[] = "cred_expire=";
@@ -306,14 +309,16 @@ void sn_view_load_requeue_wait(struct sn_view_since *since, int64_t now_ms)
 	const char *at;
 	long expire = 0;
 
-	if (since->requeue_wait && now_ms - since->requeue_wait_at < ASK_AGAIN_MS)
+	if (since->requeue_wait_at && now_ms - since->requeue_wait_at < ASK_AGAIN_MS)
 		return;
 	if (slurm_load_ctl_conf(0, &conf))
 		return; /* at the next poll */
 	at = conf->authinfo ? strstr(conf->authinfo, key) : NULL;
 	if (at)
 		expire = strtol(at + strlen(key), NULL, 10);
-	since->requeue_wait = (expire > 0 && expire < 86400 ? (uint32_t)expire : CRED_EXPIRE) + 1;
+	since->requeue_wait = (expire >= 5 && expire < 86400 ? (uint32_t)expire : CRED_EXPIRE) + 1;
+	if (conf->sched_params && strstr(conf->sched_params, "requeue_delay="))
+		since->requeue_wait = 0;
 	since->requeue_wait_at = now_ms;
 	sn_api_free_conf(conf);
 }

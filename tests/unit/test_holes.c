@@ -294,6 +294,9 @@ static void lists_of_nodes_that_are_gone(void **state)
 	j.held = true;
 	finds_nothing(&j, 1);
 	j.held = false;
+	j.begin = NOW + 3600; /* scontrol update StartTime */
+	finds_nothing(&j, 1);
+	j.begin = NOW - 400;
 	j.restarts = 0; /* its user asked for it, and waits */
 	finds_nothing(&j, 1);
 	j.restarts = 1;
