@@ -148,8 +148,11 @@ static int requeue_job(const struct sn_act *act, const slurm_job_info_t *info,
 {
 	if (!info)
 		return END(SN_ACT_VOID, "there is no such job any more");
-	if (info->restart_cnt != act->restarts)
+	if (info->restart_cnt > act->restarts)
 		return END(SN_ACT_ALREADY, "it has been requeued");
+	/* slurmctld was killed before it had saved that. */
+	if (info->restart_cnt < act->restarts)
+		return END(SN_ACT_VOID, "slurmctld knows no such run of it");
 	if (!is_running(info))
 		return END(base_state(info) == JOB_CANCELLED ? SN_ACT_ALREADY : SN_ACT_VOID, "it does not run");
 	if (*act->node && !has_lost(info, act->node))
@@ -169,7 +172,7 @@ static int cancel_job(const struct sn_act *act, const slurm_job_info_t *info,
 	if (!info || base_state(info) > JOB_SUSPENDED)
 		return END(SN_ACT_ALREADY, "it has ended");
 	if (info->restart_cnt != act->restarts)
-		return END(SN_ACT_VOID, "it has been requeued");
+		return END(SN_ACT_VOID, "that run of it is over");
 	of = sn_view_member_of(info->comment, &restarts);
 	if (of) {
 		rc = load(of, &jobs, &base, text);
@@ -229,7 +232,7 @@ static int start(const struct sn_act *act, const slurm_job_info_t *info, time_t 
 	if (!info || base_state(info) > JOB_SUSPENDED)
 		return END(SN_ACT_VOID, "it has ended");
 	if (info->restart_cnt != act->restarts)
-		return END(SN_ACT_VOID, "it has been requeued again");
+		return END(SN_ACT_VOID, "that run of it is over");
 	if (is_running(info))
 		return END(SN_ACT_ALREADY, "it runs");
 	if (!info->priority)

@@ -101,6 +101,8 @@ fi
 # ---- slurmctld away, and slow ------------------------------------------------------
 ok "a daemon" start_elasticd
 r=$(field "$job" Restarts)
+# kill -9 takes what slurmctld has not written, such as the last requeue.
+state_saved "$job" || diag "slurmctld does not save its state"
 ctld_kill
 ok "with slurmctld away an action begins" act '"do":"node-out","node":"n008","why":"test"'
 ok "and another" act "\"do\":\"requeue\",\"job\":$job"
