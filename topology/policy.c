@@ -223,7 +223,7 @@ const struct sn_policy_key sn_policy_keys[] = {
 	  "how long its history of events reaches back" },
 	{ "Operators", SN_POLICY_TEXT, offsetof(struct sn_policy, operators),
 	  0, 0, NULL, "",
-	  "users who may drain, resume and release cards through snelasticd, beside root and SlurmUser" },
+	  "users who may drain, resume and release cards and steer jobs through snelasticd, beside root and SlurmUser" },
 	{ "HealthSlow", SN_POLICY_UINT, offsetof(struct sn_policy, health_slow),
 	  1, 1000, NULL, "10",
 	  "percent by which a card must be slower than its peers to be suspect" },
