@@ -287,12 +287,12 @@ void sn_ckpt_limits(const struct sn_ckpt *ckpt, uint32_t conf_soft,
 
 /* ---- numbers ---------------------------------------------------------------------- */
 
-/* len digits; UINT64_MAX: it is no number, or none that fits. */
+/* len digits; UINT64_MAX: it is no number, or too large. */
 static uint64_t digits(const char *text, size_t len)
 {
 	uint64_t n = 0;
 
-	if (!len || len > 18)
+	if (!len || len > 15) /* exact in JSON */
 		return UINT64_MAX;
 	for (size_t i = 0; i < len; i++) {
 		if (!isdigit((unsigned char)text[i]))

@@ -43,7 +43,11 @@ ok "it ends" end "$id"
 scontrol update PartitionName=main GraceTime=60
 id=$(begin megatron mega 2)
 ok "16 ranks as Megatron's" until_true 40 did mega 0 start 16
-high=$(submit -p high -N3 --exclusive --no-requeue --wrap='sleep 1')
+# No other member can start in its place.
+rest=$(printf '%s\n' "${CL_NAME[@]}" | grep -vxF "$(squeue -h -t R -o %N)")
+scontrol update NodeName="$(echo "$rest" | paste -sd,)" State=DRAIN Reason=test
+node=$(squeue -h -o '%N %k' | awk '/supernode:member=/ { print $1; exit }')
+high=$(submit -p high -w "$node" --exclusive --no-requeue --wrap='sleep 1')
 ok "a member is preempted: it goes on with eight ranks" until_true 40 did mega 1 start 8
 is "all were told" "$(count mega 0 term)" 16
 is "and saved" "$(count mega 0 saved)" 16

@@ -7,7 +7,7 @@ PreemptMode=REQUEUE
 PartitionName=high Nodes=ALL PriorityTier=9 PreemptMode=OFF DefMemPerCPU=10"
 start_cluster
 echo "JobDir=$WORK/jobs/%j RestartWait=1 NodePoll=200 ElasticPoll=1 ElasticWait=20 CheckpointSoft=20 CheckpointHard=25" >>"$CL_DIR/etc/supernode.conf"
-LOG_ALLOW='slurm_bufs_sendto.*failed|Step complete from .* was already processed|step_signal|Kill task failed|batch script missing|Batch completion for job'
+LOG_ALLOW='slurm_bufs_sendto.*failed|Step complete from .* was already processed|step_signal|Kill task failed|batch script missing|Batch completion for job|Select plugin failed to set job resources'
 elastic() { snctl elastic "$@" 2>&1; }
 field() { elastic status "$1" --json | python3 -c 'import json, sys; print(json.load(sys.stdin).get(sys.argv[1]))' "$2" 2>/dev/null; }
 # begin MODE NAME [SECONDS [PATH]]: 16 ranks, a base and a member; its state is in NAME/

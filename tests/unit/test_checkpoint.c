@@ -189,7 +189,8 @@ static void names_are_fitted(void **state)
 		{ "*", "7", 7 }, { "**", "7", 7 }, { "a*b*c", "abbc", UINT64_MAX },
 		{ "*", "last", UINT64_MAX }, { "a", "a", UINT64_MAX }, { "a", "b", 0 },
 		{ "a*", "a", UINT64_MAX }, { "*aab", "aaab", UINT64_MAX },
-		{ "step-*", "step-99999999999999999999", UINT64_MAX },
+		{ "step-*", "step-999999999999999", 999999999999999 },
+		{ "step-*", "step-1000000000000000", UINT64_MAX },
 	};
 
 	(void)state;
