@@ -22,6 +22,7 @@ struct sn_outcome {
 	bool no_requeue; /* some rank ended with 93 */
 	bool node_lost;
 	bool resize; /* snrun ended it, to go on with another size */
+	bool refused; /* slurmctld gave srun no step */
 	bool cut; /* snrun ended the other ranks, so that exit_code is no rank's own */
 	bool rank_failed; /* the next ones count */
 	uint32_t rank; /* the first to fail */

@@ -21,6 +21,8 @@
 #include "launcher/relaunch.h"
 #include "launcher/writefile.h"
 
+#define REFUSED_MS 60000 /* that slurmctld may give no step */
+
 uint32_t snrun_max_restarts(const struct snrun *run)
 {
 	if (run->max_restarts != UINT32_MAX)
@@ -206,15 +208,44 @@ static void look_at_nodes(const struct snrun *run, struct sn_outcome *out)
 	sn_names_done(&live);
 }
 
+/*
+ * A slurmctld that has just started knows of no node yet that it is up, and refuses
+ * steps; three tries in a second would be the end of the job.
+ */
+static bool is_patient(struct past *past, const struct sn_outcome *out)
+{
+	int64_t now = snrun_now_ms();
+
+	if (!out->refused) {
+		past->refused_since = 0;
+		return false;
+	}
+	if (!past->refused_since)
+		past->refused_since = now;
+	return now - past->refused_since < REFUSED_MS;
+}
+
+static void wait_for_slurm(struct snrun *run, const struct past *past)
+{
+	bool early = snrun_now_ms() - past->refused_since < 10000;
+	int sig = snrun_wait_signal(early ? 3000 : 10000);
+
+	if (sig > 0) {
+		run->stopped = true;
+		run->stop_signal = sig;
+	}
+}
+
 static enum sn_verdict judge(struct snrun *run, struct past *past,
 			     const struct sn_outcome *out)
 {
 	enum sn_verdict verdict;
+	bool patient = is_patient(past, out);
 	char why[256];
 
 	if (made_progress(run, past))
 		past->restarts.futile = 0;
-	else if (!out->node_lost && !out->resize) /* no fault of the program */
+	else if (!patient && !out->node_lost && !out->resize) /* no fault of the program */
 		past->restarts.futile++;
 	verdict = sn_classify(out, &past->restarts, why, sizeof(why));
 	/* Without restarts snrun is as quiet as srun. */
@@ -224,25 +255,13 @@ static enum sn_verdict judge(struct snrun *run, struct past *past,
 	return verdict;
 }
 
-/* A slurmctld that has just started knows of no node yet that it is up, and refuses
- * steps; three tries in a second would be the end of the job. */
-static void wait_for_slurm(struct snrun *run, const struct past *past)
-{
-	int sig = snrun_wait_signal(past->restarts.futile < 2 ? 3000 : 10000);
-
-	if (sig > 0) {
-		run->stopped = true;
-		run->stop_signal = sig;
-	}
-}
-
 static int prepare_restart(struct snrun *run, struct past *past,
 			   const struct sn_outcome *out, struct sn_err *err)
 {
 	struct sn_names live = { NULL, 0, 0 };
 	int rc;
 
-	if (!out->rank_failed && !out->node_lost && !out->resize)
+	if (out->refused)
 		wait_for_slurm(run, past);
 	/*
 	 * An srun that ended by itself has seen all ranks end, but those of lost

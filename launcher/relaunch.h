@@ -17,6 +17,7 @@ struct past {
 	bool *lost; /* [nodes of the plan] */
 	bool checked; /* the preflight has been */
 	int64_t started; /* ms, the generation's ranks */
+	int64_t refused_since; /* ms, slurmctld gives no step; 0: it does */
 };
 
 uint32_t repair_spares_left(const struct sn_plan *plan);

@@ -79,6 +79,8 @@ static void take_line(struct step_part *part, const char *line)
 	struct sn_outcome *out = s->out;
 	struct sn_event event;
 
+	if (strstr(line, "Unable to create step for job"))
+		out->refused = true;
 	if (!sn_event_parse(line, &event))
 		return;
 	switch (event.kind) {
