@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ettrsay.c - an account of a job's time in one sentence.
+ * ettrsay.c - an account of a job's time in words, and in one sentence.
  */
 #include "config.h"
 
@@ -9,6 +9,50 @@
 #include <string.h>
 
 #include "topology/ettr.h"
+
+static const struct { const char *name, *help; } lost_words[SN_LOST_KINDS] = {
+	{ "startup", "getting ready, and from the start of ranks to their first step" },
+	{ "checkpoint", "saving on request" },
+	{ "redone", "work that no checkpoint held when it failed" },
+	{ "restart", "between two generations" },
+	{ "wait", "waiting for nodes or members" },
+	{ "pause", "paused by a user" },
+	{ "script", "in the job's script outside of snrun" },
+};
+static const char *const fail_words[SN_ETTR_FAILS] = {
+	"node", "rank", "member", "snrun", "requeue", "other",
+};
+static const char *const phase_words[SN_ETTR_PHASES] = {
+	"script", "queue", "wait", "pause", "restart", "startup", "work", "checkpoint",
+};
+
+const char *sn_lost_name(enum sn_lost lost)
+{
+	return lost < SN_LOST_KINDS ? lost_words[lost].name : "?";
+}
+
+const char *sn_lost_help(enum sn_lost lost)
+{
+	return lost < SN_LOST_KINDS ? lost_words[lost].help : "?";
+}
+
+const char *sn_ettr_fail_name(enum sn_ettr_fail fail)
+{
+	return fail < SN_ETTR_FAILS ? fail_words[fail] : "?";
+}
+
+const char *sn_ettr_phase_name(enum sn_ettr_phase phase)
+{
+	return phase < SN_ETTR_PHASES ? phase_words[phase] : "?";
+}
+
+int sn_ettr_phase_find(const char *word)
+{
+	for (int i = 0; i < SN_ETTR_PHASES; i++)
+		if (!strcmp(phase_words[i], word))
+			return i;
+	return -1;
+}
 
 struct out {
 	char *text;
