@@ -17,6 +17,7 @@
 #include "elastic/act.h"
 #include "elastic/attach.h"
 #include "elastic/daemon.h"
+#include "elastic/metricsweb.h"
 #include "snctl/slurmconnect.h"
 
 #define TALKERS 2 /* threads for munge and name servers */
@@ -230,7 +231,7 @@ static int start(struct sn_daemon *d, struct sn_err *err)
 	int rc;
 
 	find_limits(d, &limits);
-	raise_files(limits.connections + limits.kept);
+	raise_files(limits.connections + limits.kept + SN_WEB_MOST);
 	rc = sn_loop_create(&d->loop, err);
 	if (!rc)
 		rc = sn_loop_signals(d->loop, signals, 3, on_signal, d, err);
