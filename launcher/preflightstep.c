@@ -49,20 +49,6 @@ static bool kept(const char *entry)
 	return false;
 }
 
-static const char *devices_of(const struct sn_policy *policy)
-{
-	if (strcasecmp(policy->preflight_devices, "auto"))
-		return policy->preflight_devices;
-	switch (sn_policy_vendor(policy)) {
-	case SN_VENDOR_ASCEND:
-		return "/dev/davinci%c";
-	case SN_VENDOR_NVIDIA:
-		return "/dev/nvidia%c";
-	default:
-		return "";
-	}
-}
-
 static int make_words(const struct pf *pf, struct sn_words *argv, struct sn_words *env,
 		      struct sn_err *err)
 {
@@ -95,7 +81,7 @@ static int make_words(const struct pf *pf, struct sn_words *argv, struct sn_word
 			sn_words_add(env, "%s", *entry);
 	sn_words_add(env, SN_STEPENV_NO_RANKS "=1");
 	sn_words_add(env, SN_PREFLIGHT_ENV_VERSIONS "=%s", policy->preflight_versions);
-	sn_words_add(env, SN_PREFLIGHT_ENV_DEVICES "=%s", devices_of(policy));
+	sn_words_add(env, SN_PREFLIGHT_ENV_DEVICES "=%s", sn_policy_devices(policy));
 	sn_words_add(env, SN_PREFLIGHT_ENV_CARDS "=%s", policy->preflight_cards);
 	sn_words_add(env, SN_PREFLIGHT_ENV_PROGRAM "=%s", policy->preflight_program);
 	sn_words_add(env, SN_PREFLIGHT_ENV_TIMEOUT "=%u", policy->preflight_timeout);

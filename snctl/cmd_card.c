@@ -338,21 +338,6 @@ static int act(const struct options *o, const char *const *spec, uint32_t n,
 	return rc;
 }
 
-static int exit_code(int rc)
-{
-	switch (rc) {
-	case -ENOENT:
-	case -EEXIST:
-	case -EBUSY:
-	case -EPERM:
-	case -E2BIG:
-	case -ENOTSUP:
-		return SNCTL_NO;
-	default:
-		return SNCTL_USAGE;
-	}
-}
-
 int cmd_card(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -394,5 +379,5 @@ int cmd_card(int argc, char **argv)
 		rc = sn_err_set(&err, -EINVAL, "which card? give NODE:CARDS, such as n001:3");
 	else
 		rc = act(&o, args + 1, n_args - 1, &err);
-	return rc ? snctl_fail("card", exit_code(rc), &err) : SNCTL_DONE;
+	return rc ? snctl_fail("card", snctl_code(rc), &err) : SNCTL_DONE;
 }

@@ -369,22 +369,6 @@ static int act(const char *what, const char *name, const struct options *o,
 	return rc;
 }
 
-static int exit_code(int rc)
-{
-	switch (rc) {
-	case 0:
-		return SNCTL_DONE;
-	case -ENOENT:
-	case -EEXIST:
-	case -EBUSY:
-	case -ENOSPC:
-	case -EPERM:
-		return SNCTL_NO;
-	default:
-		return SNCTL_USAGE;
-	}
-}
-
 int cmd_pool(int argc, char **argv)
 {
 	struct options o = { 0 };
@@ -428,5 +412,5 @@ int cmd_pool(int argc, char **argv)
 		return snctl_fail("pool", SNCTL_USAGE, &err);
 	}
 	rc = act(what, args[1], &o, &err);
-	return rc ? snctl_fail("pool", exit_code(rc), &err) : SNCTL_DONE;
+	return rc ? snctl_fail("pool", snctl_code(rc), &err) : SNCTL_DONE;
 }

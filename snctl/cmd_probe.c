@@ -71,20 +71,6 @@ static uint32_t count_of_slurm(const char *config, const struct sn_policy *polic
 	return n < SN_PROBE_CARDS ? (uint32_t)n : SN_PROBE_CARDS;
 }
 
-static const char *pattern_of(const struct sn_policy *policy)
-{
-	if (strcasecmp(policy->preflight_devices, "auto"))
-		return policy->preflight_devices;
-	switch (sn_policy_vendor(policy)) {
-	case SN_VENDOR_ASCEND:
-		return "/dev/davinci%c";
-	case SN_VENDOR_NVIDIA:
-		return "/dev/nvidia%c";
-	default:
-		return "";
-	}
-}
-
 static int find_devices(const char *config, const struct sn_policy *policy,
 			struct sn_probe_node *node, struct sn_err *err)
 {
@@ -96,7 +82,7 @@ static int find_devices(const char *config, const struct sn_policy *policy,
 	for (uint32_t c = 0; c < node->n_devices; c++) {
 		struct sn_probe_device *d = &node->device[c];
 
-		sn_probe_pattern(pattern_of(policy), node->name, c, d->path,
+		sn_probe_pattern(sn_policy_devices(policy), node->name, c, d->path,
 				 sizeof(d->path));
 		d->number = c;
 	}

@@ -30,6 +30,24 @@ static const struct snctl_command commands[] = {
 };
 #define N_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
+int snctl_code(int rc)
+{
+	switch (rc) {
+	case 0:
+		return SNCTL_DONE;
+	case -ENOENT:
+	case -EEXIST:
+	case -EBUSY:
+	case -ENOSPC:
+	case -EPERM:
+	case -E2BIG:
+	case -ENOTSUP:
+		return SNCTL_NO;
+	default:
+		return SNCTL_USAGE;
+	}
+}
+
 int snctl_fail(const char *command, int code, const struct sn_err *err)
 {
 	fprintf(stderr, "snctl %s: %s\n", command, err->text);

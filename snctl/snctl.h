@@ -38,6 +38,9 @@ int cmd_health_probe(int argc, char **argv); /* snctl health probe */
 int cmd_health_records(int argc, char **argv);
 int cmd_events(int argc, char **argv);
 
+/* The exit code of a command that changes something: whether what it was to change
+ * does not allow it, or its words are wrong. */
+int snctl_code(int rc);
 /* Print "snctl COMMAND: text" on standard error; returns code. */
 int snctl_fail(const char *command, int code, const struct sn_err *err);
 

@@ -16,10 +16,7 @@
 #include "snctl/warn.h"
 #include "topology/text.h"
 
-static int warn(struct sn_names *ret, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int warn(struct sn_names *ret, const char *fmt, ...)
+int snctl_warn(struct sn_names *ret, const char *fmt, ...)
 {
 	char text[SN_ERR_SIZE];
 	va_list ap;
@@ -43,12 +40,12 @@ static int warn_unequal_supernodes(const struct sn_topo *t, struct sn_names *ret
 			large = s;
 	}
 	if (small == SN_NONE)
-		return warn(ret, "there is no supernode at all: every node is loose");
+		return snctl_warn(ret, "there is no supernode at all: every node is loose");
 	if (t->supernode[small].n_nodes == t->supernode[large].n_nodes)
 		return 0;
-	return warn(ret, "supernodes are not of one size: %s has %u nodes, %s has %u",
-		    t->supernode[small].name, t->supernode[small].n_nodes,
-		    t->supernode[large].name, t->supernode[large].n_nodes);
+	return snctl_warn(ret, "supernodes are not of one size: %s has %u nodes, %s has %u",
+			  t->supernode[small].name, t->supernode[small].n_nodes,
+			  t->supernode[large].name, t->supernode[large].n_nodes);
 }
 
 static int warn_units(const struct sn_topo *t, struct sn_names *ret)
@@ -65,10 +62,10 @@ static int warn_units(const struct sn_topo *t, struct sn_names *ret)
 			first = n;
 	}
 	if (without)
-		rc = warn(ret, "units do not cover the supernodes: %u node%s in no unit, the first is %s of %s; each counts as a unit of its own",
-			  without, without == 1 ? " is" : "s are",
-			  t->node[first].name,
-			  t->supernode[t->node[first].supernode].name);
+		rc = snctl_warn(ret, "units do not cover the supernodes: %u node%s in no unit, the first is %s of %s; each counts as a unit of its own",
+				without, without == 1 ? " is" : "s are",
+				t->node[first].name,
+				t->supernode[t->node[first].supernode].name);
 	for (uint32_t u = 1; u < t->n_units; u++) {
 		if (t->unit[u].n_nodes < t->unit[small].n_nodes)
 			small = u;
@@ -76,9 +73,9 @@ static int warn_units(const struct sn_topo *t, struct sn_names *ret)
 			large = u;
 	}
 	if (!rc && t->unit[small].n_nodes != t->unit[large].n_nodes)
-		rc = warn(ret, "units are not of one size: %s has %u nodes, %s has %u",
-			  t->unit[small].name, t->unit[small].n_nodes,
-			  t->unit[large].name, t->unit[large].n_nodes);
+		rc = snctl_warn(ret, "units are not of one size: %s has %u nodes, %s has %u",
+				t->unit[small].name, t->unit[small].n_nodes,
+				t->unit[large].name, t->unit[large].n_nodes);
 	return rc;
 }
 
@@ -106,12 +103,12 @@ static int warn_fabrics(const struct sn_topo *t, struct sn_names *ret)
 		if (t->fabric[f].parent != SN_NONE)
 			members[t->fabric[f].parent]++;
 	if (outside)
-		rc = warn(ret, "%u of %u supernodes %s in no fabric, the first is %s; each counts as a fabric of its own",
-			  outside, total, outside == 1 ? "is" : "are",
-			  t->supernode[first].name);
+		rc = snctl_warn(ret, "%u of %u supernodes %s in no fabric, the first is %s; each counts as a fabric of its own",
+				outside, total, outside == 1 ? "is" : "are",
+				t->supernode[first].name);
 	for (uint32_t f = 0; !rc && f < t->n_fabrics; f++) {
 		if (members[f] == 1 && total > 1) {
-			rc = warn(ret, "fabric %s has a single member", t->fabric[f].name);
+			rc = snctl_warn(ret, "fabric %s has a single member", t->fabric[f].name);
 			break;
 		}
 	}
@@ -125,8 +122,8 @@ static int warn_spares(const struct sn_topo *t, struct sn_names *ret)
 		const struct sn_topo_supernode *sn = &t->supernode[s];
 
 		if (sn->spare_nodes && 2 * (uint64_t)sn->spare_nodes >= sn->n_nodes)
-			return warn(ret, "supernode %s holds back SpareNodes=%u of its %u nodes, half of them or more",
-				    sn->name, sn->spare_nodes, sn->n_nodes);
+			return snctl_warn(ret, "supernode %s holds back SpareNodes=%u of its %u nodes, half of them or more",
+					  sn->name, sn->spare_nodes, sn->n_nodes);
 	}
 	return 0;
 }
@@ -146,12 +143,12 @@ static int warn_pools(const struct sn_topo *t, struct sn_names *ret)
 		if (!sn->has_pool && without == SN_NONE)
 			without = s;
 		if (!rc && sn->has_pool_bandwidth && !sn->has_pool)
-			rc = warn(ret, "supernode %s has PoolBandwidth but no PoolMemory, so no pool",
-				  sn->name);
+			rc = snctl_warn(ret, "supernode %s has PoolBandwidth but no PoolMemory, so no pool",
+					sn->name);
 	}
 	if (!rc && with && with < total)
-		rc = warn(ret, "%u of %u supernodes have PoolMemory, %s has not: --pool jobs keep off it",
-			  with, total, t->supernode[without].name);
+		rc = snctl_warn(ret, "%u of %u supernodes have PoolMemory, %s has not: --pool jobs keep off it",
+				with, total, t->supernode[without].name);
 	return rc;
 }
 
@@ -170,12 +167,12 @@ static int warn_speeds(const struct sn_topo *t, struct sn_names *ret)
 
 			sn_format_size(sn->card_bandwidth, in, sizeof(in));
 			sn_format_size(f->card_bandwidth, out, sizeof(out));
-			return warn(ret, "fabric %s is faster (CardBandwidth=%s) than supernode %s inside it (%s)",
-				    f->name, out, sn->name, in);
+			return snctl_warn(ret, "fabric %s is faster (CardBandwidth=%s) than supernode %s inside it (%s)",
+					  f->name, out, sn->name, in);
 		}
 		if (f->card_latency && sn->card_latency > f->card_latency)
-			return warn(ret, "fabric %s has a lower CardLatency than supernode %s inside it",
-				    f->name, sn->name);
+			return snctl_warn(ret, "fabric %s has a lower CardLatency than supernode %s inside it",
+					  f->name, sn->name);
 	}
 	return 0;
 }
@@ -219,19 +216,19 @@ int snctl_warn_slurmconf(const struct sn_topo *topo,
 		unknown++;
 	}
 	if (unknown)
-		rc = warn(ret, "%u node%s not in slurm.conf, the first is %s of supernode %s; Slurm ignores what it does not know",
-			  unknown, unknown == 1 ? " is" : "s are",
-			  topo->node[first].name,
-			  topo->supernode[topo->node[first].supernode].name);
+		rc = snctl_warn(ret, "%u node%s not in slurm.conf, the first is %s of supernode %s; Slurm ignores what it does not know",
+				unknown, unknown == 1 ? " is" : "s are",
+				topo->node[first].name,
+				topo->supernode[topo->node[first].supernode].name);
 	if (!rc && loose)
-		rc = warn(ret, "%zu node%s of slurm.conf %s in no supernode, the first is %s; each is loose, a supernode of its own",
-			  loose, loose == 1 ? "" : "s", loose == 1 ? "is" : "are",
-			  conf->nodes.name[first_loose]);
+		rc = snctl_warn(ret, "%zu node%s of slurm.conf %s in no supernode, the first is %s; each is loose, a supernode of its own",
+				loose, loose == 1 ? "" : "s", loose == 1 ? "is" : "are",
+				conf->nodes.name[first_loose]);
 	if (!rc && (!conf->topology_plugin ||
 		    strcasecmp(conf->topology_plugin, "topology/supernode")))
-		rc = warn(ret, "slurm.conf has %s%s, so Slurm does not read this file for this suite; TopologyPlugin=topology/supernode would",
-			  conf->topology_plugin ? "TopologyPlugin=" : "no TopologyPlugin",
-			  conf->topology_plugin ? conf->topology_plugin : "");
+		rc = snctl_warn(ret, "slurm.conf has %s%s, so Slurm does not read this file for this suite; TopologyPlugin=topology/supernode would",
+				conf->topology_plugin ? "TopologyPlugin=" : "no TopologyPlugin",
+				conf->topology_plugin ? conf->topology_plugin : "");
 	free(known);
 	return rc;
 }

@@ -9,6 +9,10 @@
 #include "topology/hostlist.h"
 #include "topology/topo.h"
 
+/* Appends a sentence. 0 or -ENOMEM. */
+int snctl_warn(struct sn_names *ret, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Appends one sentence for each kind of oddity. Returns 0 or -ENOMEM. */
 int snctl_warn_topology(const struct sn_topo *topo, struct sn_names *ret);
 

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <glob.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,20 +21,6 @@
 
 #define SPANK "spank_supernode.so"
 #define INCLUDES_DEEP 4
-
-static int warn(struct sn_names *ret, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int warn(struct sn_names *ret, const char *fmt, ...)
-{
-	char text[SN_ERR_SIZE];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return sn_names_add(ret, text);
-}
 
 /* "supernode" and "job_submit/supernode" are the same to Slurm. */
 static bool has_plugin(const char *list, const char *type, const char *name)
@@ -112,20 +97,20 @@ int snctl_warn_plugins(const char *path, const struct snctl_slurmconf *conf,
 	if (!rc && (!conf->select_type ||
 		    (!has_plugin(conf->select_type, "select", "supernode") &&
 		     !has_plugin(conf->select_type, "select", "cons_tres_supernode"))))
-		rc = warn(ret, "slurm.conf has %s%s, so masked cards are given out and ranks stay in the node table's order; the line is SelectType=select/supernode",
-			  conf->select_type ? "SelectType=" : "no SelectType",
-			  conf->select_type ? conf->select_type : "");
+		rc = snctl_warn(ret, "slurm.conf has %s%s, so masked cards are given out and ranks stay in the node table's order; the line is SelectType=select/supernode",
+				conf->select_type ? "SelectType=" : "no SelectType",
+				conf->select_type ? conf->select_type : "");
 	if (!rc && !has_plugin(conf->job_submit, "job_submit", "supernode"))
-		rc = warn(ret, "slurm.conf has %s%s, so --parallel asks for no cards; the line is JobSubmitPlugins=%s%ssupernode",
-			  conf->job_submit ? "JobSubmitPlugins=" : "no JobSubmitPlugins",
-			  conf->job_submit ? conf->job_submit : "",
-			  conf->job_submit ? conf->job_submit : "", conf->job_submit ? "," : "");
+		rc = snctl_warn(ret, "slurm.conf has %s%s, so --parallel asks for no cards; the line is JobSubmitPlugins=%s%ssupernode",
+				conf->job_submit ? "JobSubmitPlugins=" : "no JobSubmitPlugins",
+				conf->job_submit ? conf->job_submit : "",
+				conf->job_submit ? conf->job_submit : "", conf->job_submit ? "," : "");
 	if (!rc && !names_spank(stack, 0))
-		rc = warn(ret, "%s does not name %s, so sbatch, salloc and srun do not know --parallel on this host; the line is \"required %s\"",
-			  stack, SPANK, SPANK);
+		rc = snctl_warn(ret, "%s does not name %s, so sbatch, salloc and srun do not know --parallel on this host; the line is \"required %s\"",
+				stack, SPANK, SPANK);
 	if (!rc && !access(yaml, F_OK))
-		rc = warn(ret, "%s is there: Slurm 25.05 and later read it instead of TopologyPlugin and topology.conf, and it knows only Slurm's own plugins; remove it",
-			  yaml);
+		rc = snctl_warn(ret, "%s is there: Slurm 25.05 and later read it instead of TopologyPlugin and topology.conf, and it knows only Slurm's own plugins; remove it",
+				yaml);
 	free(yaml);
 	free(stack);
 	return rc;
@@ -207,9 +192,9 @@ static int take_gres(void *arg, const struct sn_conf_line *line, struct sn_err *
 			   buf.text ? buf.text : "");
 	} else if (n && !files.n && !gres->counts) {
 		gres->counts = true;
-		rc = warn(gres->warnings, "%s:%u: %llu card%s without File=, of which Slurm does not tell one from another: when one is taken out, none of the node's is given out; write a line for each: Name=%s File=/dev/... and so on",
-			  line->file, line->line, (unsigned long long)n,
-			  n == 1 ? "" : "s", gres->card);
+		rc = snctl_warn(gres->warnings, "%s:%u: %llu card%s without File=, of which Slurm does not tell one from another: when one is taken out, none of the node's is given out; write a line for each: Name=%s File=/dev/... and so on",
+				line->file, line->line, (unsigned long long)n,
+				n == 1 ? "" : "s", gres->card);
 	}
 	sn_buf_done(&buf);
 	sn_names_done(&files);
@@ -227,19 +212,19 @@ int snctl_warn_gres(const char *path, const struct snctl_slurmconf *conf,
 	int rc = gres_path ? 0 : -ENOMEM;
 
 	if (!rc && !has_plugin(conf->gres_types, "gres", card))
-		rc = warn(ret, "slurm.conf has %s%s, without the cards of CardGres=%s; the line is GresTypes=%s%s%s",
-			  conf->gres_types ? "GresTypes=" : "no GresTypes",
-			  conf->gres_types ? conf->gres_types : "", card,
-			  conf->gres_types ? conf->gres_types : "",
-			  conf->gres_types ? "," : "", card);
+		rc = snctl_warn(ret, "slurm.conf has %s%s, without the cards of CardGres=%s; the line is GresTypes=%s%s%s",
+				conf->gres_types ? "GresTypes=" : "no GresTypes",
+				conf->gres_types ? conf->gres_types : "", card,
+				conf->gres_types ? conf->gres_types : "",
+				conf->gres_types ? "," : "", card);
 	if (!rc && !n)
-		rc = warn(ret, "slurm.conf has no node with Gres=%s:N, so no job gets a card; add it to the NodeName lines",
-			  card);
+		rc = snctl_warn(ret, "slurm.conf has no node with Gres=%s:N, so no job gets a card; add it to the NodeName lines",
+				card);
 	if (!rc && !access(gres_path, F_OK)) {
 		if (snctl_read_file(gres_path, &text, &len, &why) ||
 		    sn_conf_parse(text, len, gres_path, snctl_read_include, gres_path,
 				  take_gres, &gres, &why)) {
-			rc = warn(ret, "not looked at: %.900s", why.text);
+			rc = snctl_warn(ret, "not looked at: %.900s", why.text);
 			gres.detects = true; /* who knows */
 		}
 		free(text);
@@ -247,11 +232,11 @@ int snctl_warn_gres(const char *path, const struct snctl_slurmconf *conf,
 	/* Without Cores= and Type= Slurm picks cards by their numbers, whatever the
 	 * lines. */
 	if (!rc && gres.by_line && gres.several.text)
-		rc = warn(ret, "%s", gres.several.text);
+		rc = snctl_warn(ret, "%s", gres.several.text);
 	sn_buf_done(&gres.several);
 	if (!rc && n && !gres.cards && !gres.detects)
-		rc = warn(ret, "%s has no line for %s, so jobs get cards without devices and none can be kept out of use; add a line for each card: Name=%s File=/dev/%s0 and so on to /dev/%s%llu",
-			  gres_path, card, card, card, card, (unsigned long long)(n - 1));
+		rc = snctl_warn(ret, "%s has no line for %s, so jobs get cards without devices and none can be kept out of use; add a line for each card: Name=%s File=/dev/%s0 and so on to /dev/%s%llu",
+				gres_path, card, card, card, card, (unsigned long long)(n - 1));
 	free(gres_path);
 	return rc;
 }

@@ -154,6 +154,9 @@ const char *sn_policy_bad_word(enum sn_policy_type type, const char *value,
 /* The vendor whose variables tasks get: as configured, or by the gres's name. */
 enum sn_vendor sn_policy_vendor(const struct sn_policy *policy);
 
+/* PreflightDevices, where it is auto that of the vendor's driver; "": none. */
+const char *sn_policy_devices(const struct sn_policy *policy);
+
 /* Every key at its default. */
 void sn_policy_init(struct sn_policy *policy);
 

@@ -228,6 +228,20 @@ enum sn_vendor sn_policy_vendor(const struct sn_policy *policy)
 		SN_VENDOR_NVIDIA;
 }
 
+const char *sn_policy_devices(const struct sn_policy *policy)
+{
+	if (strcasecmp(policy->preflight_devices, "auto"))
+		return policy->preflight_devices;
+	switch (sn_policy_vendor(policy)) {
+	case SN_VENDOR_ASCEND:
+		return "/dev/davinci%c";
+	case SN_VENDOR_NVIDIA:
+		return "/dev/nvidia%c";
+	default:
+		return "";
+	}
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r';
