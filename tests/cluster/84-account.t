@@ -77,7 +77,8 @@ ok "the fourth works" until_true 60 test -e "$TOLD/works"
 scontrol requeue "$id"
 pends() { [ "$(squeue -h -j "$id" -o %T)" = PENDING ] && ! scontrol -o show job "$id" | grep -q COMPLETING; }
 ok "the job is requeued" until_true 60 pends
-scontrol update "JobId=$id" StartTime=now
+# In the second of the requeue slurmd takes its credential for one that was revoked.
+scontrol update "JobId=$id" StartTime=now+2
 ok "and runs again" until_true 60 test -e "$TOLD/requeued"
 ok "to its end" await "$id" COMPLETED
 is "the account is the same job's" "$(account requeued 'f["requeues"], a["began"], a["phase"]')" "(1, $(account one 'a["began"]'), 'script')"

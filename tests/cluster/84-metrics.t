@@ -114,7 +114,7 @@ diag "seconds from the loss to the next step: $(python3 -c "print(round($first -
 ok "it took no longer than this test saw it take" python3 -c "import sys; sys.exit(not 0 < $sum <= $now - $lost)"
 is "it would have all of them" "$(value "snelasticd_job_cards{job=$id,are=wanted}")" 32
 ok "work that was not saved is lost" over 'snelasticd_lost_card_seconds_total{cause=redone}'
-ok "no more than from the checkpoint to the loss" python3 -c "import sys; sys.exit(not $(value 'snelasticd_lost_card_seconds_total{cause=redone}') <= 32 * ($now - $(cat saved)))"
+ok "no more than from the checkpoint to the loss" python3 -c "import sys; sys.exit(not $(value 'snelasticd_lost_card_seconds_total{cause=redone}') <= 32 * ($(date +%s.%N) - $(cat saved)))"
 is "each card-second is in one place" "$(account "$id" 'abs(c["held"] - c["useful"] - c["provisional"] - c["opening"] - c["idle"] - sum(c["lost"].values())) < 0.01')" True
 is "and each second" "$(account "$id" 'abs(a["at"] - a["began"] - s["useful"] - s["provisional"] - s["opening"] - sum(s["lost"].values())) < 0.01')" True
 is "ETTR is of them" "$(account "$id" 'abs(a["ettr"] - s["useful"] / s["wall"]) < 0.002 and 0 < a["ettr"] < 1')" True
