@@ -37,6 +37,7 @@ class Driver:
         self.jobs, self.ended = [], []  # of the campaign
         self.slurm, self.nodes = {}, {}  # as last seen
         self.repairs = {}       # node -> [when, what is to be done]
+        self.started = {}       # node -> when
         self.releases = {}      # (node, card) -> when
         self.faults = []        # done so far
         self.suspicion = {}     # what was odd at the last look, and since when
@@ -215,12 +216,17 @@ class Driver:
                 if rc:
                     self.fail("%s does not start: %s" % (node, text[-200:]))
                 self.repairs[node] = [now + 1, "resume"]
+                self.started[node] = now
             elif now - when > 120:
                 self.fail("%s does not come back: %s" % (node, self.nodes[node].state if node in self.nodes else "?"))
                 del self.repairs[node]
             elif node in self.nodes and self.nodes[node].well and self.looked > when + 1:
                 del self.repairs[node]
             else:
+                # On a busy host a node's network may not have gone yet when it starts.
+                if now - self.started.get(node, now) > 20:
+                    do.node_up(node)
+                    self.started[node] = now
                 do.mark([node], "resume", "")
         for (node, card), when in list(self.releases.items()):
             if now > when:
@@ -282,8 +288,8 @@ class Driver:
         global JOBS
         JOBS = 0
         for node in self.repairs.values():
-            node[0] = 0
-        self.releases = {c: 0 for c in self.releases}
+            node[0] = time.time()
+        self.releases = {c: time.time() for c in self.releases}
         until = time.time() + 600
         while time.time() < until and (self.jobs or self.repairs or self.releases or
                                        not all(j.clean for j in self.ended)):
