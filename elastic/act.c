@@ -19,7 +19,7 @@
 
 #define RETRY_MIN_MS 200
 #define RETRY_MAX_MS 5000
-#define LATE_S 120 /* an order of an earlier daemon is old then */
+#define LATE_S 120 /* an order is old then: slurmctld was away, or the daemon */
 #define TELL_PATIENCE_MS 30000 /* for the job's snrun to come (back) */
 
 int64_t act_retry_in(uint32_t tries)
@@ -214,7 +214,7 @@ static bool start_run(struct sn_daemon *d, struct act_entry *e)
 	r->d = d;
 	r->lead = d->lead;
 	r->act = e->act;
-	r->late = e->taken_up && sn_daemon_now() - e->act.at > LATE_S;
+	r->late = sn_daemon_now() - e->act.at > LATE_S;
 	r->rc = -ECANCELED;
 	d->acts->running = true;
 	e->state = ACT_DOING;

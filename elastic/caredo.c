@@ -21,7 +21,7 @@
 #include "topology/text.h"
 
 #define GAP_MS 20 /* between looks */
-#define CHECKERS 4 /* threads that see whether nodes answer */
+#define CHECKERS 8 /* threads that see whether nodes answer */
 #define END_MS 3000 /* for them, at the end */
 
 /* ---- orders ----------------------------------------------------------------------------- */

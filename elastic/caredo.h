@@ -7,6 +7,7 @@
 #define SN_ELASTIC_CAREDO_H
 
 #include "elastic/care.h"
+#include "elastic/carejudge.h"
 #include "elastic/loop.h"
 #include "elastic/work.h"
 
@@ -23,12 +24,15 @@ struct sn_caring {
 	/* carenodes.c */
 	struct sn_pool *pool; /* of those who see whether nodes answer */
 	uint32_t checks; /* under way */
+	uint32_t checks_none; /* of them, with nobody's word */
 	/* Nodes that do not answer, and slurmctld does not know it; till when that is
 	 * believed. */
 	struct { char node[64]; int64_t until; } *gone; /* [CARE_GONE_MAX] */
 	uint32_t n_gone;
-	struct { char node[64]; int64_t at; } checked[CARE_CHECKED_MAX]; /* of late */
+	struct { char node[64]; int64_t at; enum sn_care_witness witness; } checked[CARE_CHECKED_MAX]; /* of late */
 	uint32_t next_checked;
+	uint32_t seed; /* of whom else is asked */
+	struct sn_care_limit limit; /* of nodes taken out */
 };
 
 void care_eyes(struct sn_daemon *d, struct sn_care_eyes *ret); /* without marks */

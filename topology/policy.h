@@ -106,6 +106,7 @@ struct sn_policy {
 	uint32_t health_job_reports; /* 0: hints, 1: trusted */
 	char elastic_costs[SN_POLICY_TEXT_MAX]; /* sn_ladder_costs_parse() */
 	char elastic_policy[SN_POLICY_TEXT_MAX]; /* sn_elastic_policy_parse() */
+	uint32_t elastic_nodes_out; /* a minute */
 	uint32_t metrics_port; /* 0: none */
 	char metrics_address[SN_POLICY_TEXT_MAX]; /* "": all */
 };
