@@ -365,6 +365,9 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 		reap(&s);
 	}
 	run->runs = run->ending = false;
+	/* Whether a node has gone with its ranks the daemon finds out meanwhile. */
+	if (ready)
+		snrun_link_tell(run);
 	for (uint32_t p = 0; p < s.n_parts; p++)
 		step_part_drain(&s.part[p]);
 	if (s.signals >= 0)
