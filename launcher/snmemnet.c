@@ -214,7 +214,8 @@ static void *listen_on(void *arg)
 		struct guest *guest;
 		pthread_t thread;
 
-		if (fd < 0 && (errno == EINTR || errno == ECONNABORTED || errno == EMFILE)) {
+		/* Whatever is wrong with one connection, or short for a while, is no end. */
+		if (fd < 0 && errno != EINVAL && errno != EBADF) {
 			const struct timespec pause = { 0, 10000000 };
 
 			nanosleep(&pause, NULL);
