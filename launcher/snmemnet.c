@@ -14,7 +14,9 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,12 +92,36 @@ static int get_all(int fd, void *data, size_t len)
 	return 0;
 }
 
+/* sendfile() has no MSG_NOSIGNAL, and a peer that dies must not end a program which
+ * has never heard of it. */
+static ssize_t send_some(int to, int fd, off_t *at, size_t len)
+{
+	sigset_t pipe, old, pending;
+	bool was;
+	ssize_t n;
+	int code;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigpending(&pending);
+	was = sigismember(&pending, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &pipe, &old);
+	n = sendfile(to, fd, at, len > 1u << 30 ? 1u << 30 : len);
+	code = errno;
+	if (n < 0 && code == EPIPE && !was)
+		while (sigtimedwait(&pipe, NULL, &(struct timespec){ 0, 0 }) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = code;
+	return n;
+}
+
 static int put_file(int to, int fd, size_t len)
 {
 	off_t at = sizeof(struct mem_head);
 
 	while (len) {
-		ssize_t n = sendfile(to, fd, &at, len > 1u << 30 ? 1u << 30 : len);
+		ssize_t n = send_some(to, fd, &at, len);
 
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -378,6 +380,42 @@ static void strangers_get_nothing(void **state)
 	close(dir);
 }
 
+/* A program that has not thought of SIGPIPE must outlive its neighbour. */
+static void a_peer_that_dies(void **state)
+{
+	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct mem_server to = { .node = "x", .address = "127.0.0.1" };
+	struct mem_head head = { .len = 64u << 20 };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), file, peer, status;
+	socklen_t len = sizeof(sa);
+	char path[80], some[100];
+	sigset_t pending;
+	pid_t pid;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/shard", top);
+	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(file >= 0 && !ftruncate(file, (off_t)(sizeof(head) + head.len)));
+	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
+	assert_int_equal(listen(fd, 1), 0);
+	to.port = ntohs(sa.sin_port);
+	pid = fork();
+	if (!pid) {
+		signal(SIGPIPE, SIG_DFL);
+		status = mem_put(&to, 7, &head, file) < 0 ? 0 : 2;
+		sigpending(&pending);
+		_exit(sigismember(&pending, SIGPIPE) ? 3 : status);
+	}
+	peer = accept(fd, NULL, NULL);
+	assert_true(peer >= 0 && read(peer, some, sizeof(some)) > 0);
+	close(peer);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(fd);
+	close(file);
+}
+
 /* ---- the plan ---------------------------------------------------------------------------------- */
 
 static void neighbours(void **state)
@@ -453,7 +491,7 @@ int main(void)
 		T(a_lost_node_is_read_from_its_neighbour), T(another_size_reads_all_shards),
 		T(what_is_torn_does_not_count), T(both_nodes_lost_is_none),
 		T(anothers_shards_do_not_count), T(an_earlier_jobs_do_not_count), T(flushed_ones_are_found),
-		T(what_is_not_ours_is_refused), T(strangers_get_nothing),
+		T(what_is_not_ours_is_refused), T(strangers_get_nothing), T(a_peer_that_dies),
 		cmocka_unit_test(neighbours), cmocka_unit_test(the_last_complete_one),
 	};
 
