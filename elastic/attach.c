@@ -460,6 +460,8 @@ bool attach_lost(struct sn_daemon *d, uint32_t job, const char *node)
 		again = now - at->lost[i].at < LOST_MS;
 	} else {
 		i = at->next_lost++ % LOST_MAX;
+		/* One that names ever others says no more than that many a minute. */
+		again = at->lost[i].at && now - at->lost[i].at < LOST_MS;
 		snprintf(at->lost[i].node, sizeof(at->lost[i].node), "%s", node);
 	}
 	at->lost[i].at = now;

@@ -78,7 +78,7 @@ int attach_update(struct sn_daemon *d, uint32_t job, uint64_t link,
 		  struct sn_attach_state *state, const char *text);
 /* It has answered an order; rc as in attach_done_fn. */
 void attach_answered(struct sn_daemon *d, uint32_t job, uint64_t id, int rc, const char *error);
-/* It has lost a node; false: it has said so within the last minute. */
+/* It has lost a node; false: it has said so within the last minute, or many others. */
 bool attach_lost(struct sn_daemon *d, uint32_t job, const char *node);
 
 /* ---- for daemon.c, follow.c ---- */

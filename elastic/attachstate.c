@@ -16,6 +16,8 @@
 #include "topology/topo.h"
 
 #define LIST_MAX (256u << 10)
+#define TEXT_MAX (size_t)65536 /* of all of it, */
+#define TEXT_NODE (size_t)64 /* and for each node */
 #define NUMBER_MAX 1e15 /* no figure of a job's is larger */
 
 static const char *const phases[] = {
@@ -237,6 +239,20 @@ int sn_attach_state_parse(struct json_object *o, uint32_t max_nodes,
 	else
 		*ret = s;
 	return rc;
+}
+
+int sn_attach_state_fits(const struct sn_attach_state *state, size_t text_len, size_t nodes,
+			 struct sn_err *err)
+{
+	size_t n = state->name.n + state->spare.n;
+
+	if (n > nodes)
+		return sn_err_set(err, -EINVAL, "\"state\" names %zu nodes, and the job can have no more than %zu",
+				  n, nodes);
+	if (text_len > TEXT_MAX + TEXT_NODE * nodes)
+		return sn_err_set(err, -EINVAL, "\"state\" has %zu bytes, and of a job of that size no more than %zu are kept",
+				  text_len, TEXT_MAX + TEXT_NODE * nodes);
+	return 0;
 }
 
 void sn_attach_state_done(struct sn_attach_state *state)

@@ -65,6 +65,10 @@ struct sn_attach_state {
  * only written on success. -EINVAL with a sentence. */
 int sn_attach_state_parse(struct json_object *o, uint32_t max_nodes,
 			  struct sn_attach_state *ret, struct sn_err *err);
+/* Is it, with its text of so many bytes, no more than a job of so many nodes has to
+ * say? It is kept for each, and looked at again and again. -EINVAL. */
+int sn_attach_state_fits(const struct sn_attach_state *state, size_t text_len, size_t nodes,
+			 struct sn_err *err);
 void sn_attach_state_done(struct sn_attach_state *state);
 /* The node's place among those with ranks; SN_NONE. */
 uint32_t sn_attach_state_find(const struct sn_attach_state *state, const char *node);

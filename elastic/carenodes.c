@@ -29,6 +29,7 @@
 #define CHECKS_NONE_MAX 4 /* of them with nobody's word: they take long, others wait behind them */
 #define CHECKS_MAX 1024 /* at a time */
 #define CHECKED_MS 5000 /* till a node is asked again */
+#define HEARD_MS 1000 /* the same, where its snrun has said something new of it */
 #define GONE_MS 60000 /* slurmctld knows it by then, or will not */
 
 struct address {
@@ -192,7 +193,8 @@ static bool is_checked(struct sn_caring *caring, const char *node, enum sn_care_
 		caring->checked[i].at = now - CHECKED_MS;
 		caring->checked[i].witness = SN_WITNESS_NONE;
 	}
-	if (witness != SN_WITNESS_LOST && witness <= caring->checked[i].witness && now - caring->checked[i].at < CHECKED_MS)
+	if (witness <= caring->checked[i].witness && now - caring->checked[i].at <
+	    (witness >= SN_WITNESS_ENDED ? HEARD_MS : CHECKED_MS))
 		return true;
 	caring->checked[i].at = now;
 	caring->checked[i].witness = witness;

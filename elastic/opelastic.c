@@ -16,6 +16,7 @@
 #include "elastic/ops.h"
 #include "elastic/report.h"
 
+#define NODES_MORE 64 /* that a job may tell of beyond those that it has */
 #define HINTS_MAX 128 /* nodes of one hint: each is looked for among all jobs */
 
 static void add_int(struct json_object *o, const char *key, uint64_t n)
@@ -70,16 +71,33 @@ static bool find_job(struct sn_daemon *d, struct sn_request *r, bool operators,
 	return true;
 }
 
+/* As many nodes as the job can have, with those that have come or gone since the last
+ * look: what is kept of each job, and looked at, is not for its user to say. */
+static size_t most_nodes(const struct sn_daemon *d, const struct sn_view_job *job)
+{
+	size_t n = job->n_nodes;
+
+	for (uint32_t i = 0; i < d->jobs->n; i++) {
+		const struct sn_view_job *is = &d->jobs->job[i];
+
+		if (is->uid == job->uid && is->ours && is->ours->member_of == job->id)
+			n += is->n_nodes;
+	}
+	return 2 * n + NODES_MORE;
+}
+
 /* The state in the request, and its text, borrowed. */
-static bool read_state(struct sn_daemon *d, struct sn_request *r, struct sn_attach_state *ret,
-		       const char **ret_text)
+static bool read_state(struct sn_daemon *d, struct sn_request *r, const struct sn_view_job *job,
+		       struct sn_attach_state *ret, const char **ret_text)
 {
 	struct json_object *o = json_object_object_get(r->json, "state");
 	struct sn_err err = { "\"state\" is missing" };
 
 	if (o && !sn_attach_state_parse(o, d->nodes ? d->nodes->n : 0, ret, &err)) {
 		*ret_text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
-		return true;
+		if (!sn_attach_state_fits(ret, strlen(*ret_text), most_nodes(d, job), &err))
+			return true;
+		sn_attach_state_done(ret);
 	}
 	request_fail(d, r, SN_OP_CODE_INVALID, "%s", err.text);
 	return false;
@@ -101,7 +119,7 @@ void op_elastic_attach(struct sn_daemon *d, struct sn_request *r)
 	const char *text;
 	int rc;
 
-	if (!find_job(d, r, false, &job) || !read_state(d, r, &state, &text))
+	if (!find_job(d, r, false, &job) || !read_state(d, r, job, &state, &text))
 		return;
 	if (!sn_server_keep(d->server, r->ticket)) {
 		sn_attach_state_done(&state);
@@ -148,7 +166,7 @@ void op_elastic_state(struct sn_daemon *d, struct sn_request *r)
 	uint32_t id;
 	int rc;
 
-	if (!find_job(d, r, false, &job) || !read_state(d, r, &state, &text))
+	if (!find_job(d, r, false, &job) || !read_state(d, r, job, &state, &text))
 		return;
 	id = job->id;
 	(void)sn_request_uint(r->json, "link", (uint64_t)1 << 53, &link, NULL);

@@ -128,9 +128,25 @@ static void what_cannot_be(void **state)
 	}
 }
 
+/* A user says what it likes, and the daemon keeps it for each of its jobs. */
+static void no_more_than_the_job_has(void **state)
+{
+	struct sn_attach_state s = { .name.n = 60, .spare.n = 4 };
+	struct sn_err err = { "" };
+
+	(void)state;
+	assert_int_equal(sn_attach_state_fits(&s, 20000, 64, &err), 0);
+	assert_int_equal(sn_attach_state_fits(&s, 20000, 63, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "names 64 nodes"));
+	assert_non_null(strstr(err.text, "no more than 63"));
+	assert_int_equal(sn_attach_state_fits(&s, 65536 + 64 * 64, 64, &err), 0);
+	assert_int_equal(sn_attach_state_fits(&s, 65536 + 64 * 64 + 1, 64, &err), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_more_than_the_job_has),
 		cmocka_unit_test(all_of_it),
 		cmocka_unit_test(little_of_it),
 		cmocka_unit_test(what_cannot_be),
