@@ -40,6 +40,8 @@ enum sn_act_kind {
 	SN_ACT_START,
 	/* A job; of a member only where its base is indeed gone. */
 	SN_ACT_CANCEL,
+	/* One that slurmctld holds as its launch has failed; nobody else's hold. */
+	SN_ACT_RELEASE,
 	SN_ACT_KINDS
 };
 

@@ -134,7 +134,7 @@ void act_follow(struct sn_daemon *d, int64_t began, bool changed)
 	if (!changed && !a->holes && a->looked)
 		return;
 	if (sn_holes_find(d->nodes, d->jobs, policy_of(d), (time_t)sn_daemon_now(),
-			  d->since_load.requeue_wait, &act, &n, &err)) {
+			  d->since_load.requeue_wait, d->since_load.booted, &act, &n, &err)) {
 		sn_log_limited(SN_LOG_ERROR, "what Slurm has left undone is not looked for: %s", err.text);
 		return;
 	}

@@ -18,6 +18,7 @@
 #include <slurm/slurm_errno.h>
 
 #include "elastic/actslurm.h"
+#include "elastic/holes.h"
 #include "elastic/view.h"
 #include "launcher/slurmapi.h"
 #include "topology/hostlist.h"
@@ -267,6 +268,43 @@ static int start(const struct sn_act *act, const slurm_job_info_t *info, time_t 
 	return END(SN_ACT_DONE, "%s", stale ? "its list of nodes is cleared" : "");
 }
 
+static int release(const struct sn_act *act, const slurm_job_info_t *info, time_t now,
+		   enum sn_act_end *ret, struct sn_err *text)
+{
+	job_desc_msg_t desc;
+	uint32_t failures;
+	time_t at;
+
+	if (!info || base_state(info) > JOB_SUSPENDED)
+		return END(SN_ACT_VOID, "it has ended");
+	if (info->restart_cnt != act->restarts)
+		return END(SN_ACT_VOID, "that run of it is over");
+	if (is_running(info) || info->priority)
+		return END(SN_ACT_ALREADY, "it is not held");
+	failures = sn_view_launch_failures(info->priority, info->state_reason == WAIT_HELD_USER,
+					   info->state_desc, info->batch_flag);
+	if (!failures)
+		return END(SN_ACT_VOID, "somebody holds it");
+	if (failures > SN_HOLES_RELEASES)
+		return END(SN_ACT_VOID, "%u launches of it have failed", failures);
+	if (info->job_state & JOB_COMPLETING)
+		return sn_err_set(text, -EBUSY, "job %u is still completing", info->job_id);
+	at = info->submit_time + (time_t)sn_holes_release_wait(failures);
+	if (now <= at)
+		return sn_err_set(text, -EBUSY, "launches of job %u have failed %u times; another follows in %lld s",
+				  info->job_id, failures, (long long)(at - now) + 1);
+	sn_api_init_update(&desc, info->job_id);
+	desc.priority = INFINITE; /* as scontrol release */
+	if (slurm_update_job(&desc)) {
+		if (errno == ESLURM_JOB_NOT_PENDING || errno == ESLURM_JOB_FINISHED ||
+		    errno == ESLURM_INVALID_JOB_ID)
+			return sn_err_set(text, -EBUSY, "job %u has changed: %s", info->job_id,
+					  slurm_strerror(errno));
+		return failed(errno, ret, text);
+	}
+	return END(SN_ACT_DONE, "%s", "");
+}
+
 static int on_job(const struct sn_act *act, enum sn_act_end *ret, struct sn_err *text)
 {
 	const slurm_job_info_t *info;
@@ -279,6 +317,8 @@ static int on_job(const struct sn_act *act, enum sn_act_end *ret, struct sn_err 
 		rc = requeue_job(act, info, ret, text);
 	else if (act->kind == SN_ACT_START)
 		rc = start(act, info, jobs ? jobs->last_update : 0, ret, text);
+	else if (act->kind == SN_ACT_RELEASE)
+		rc = release(act, info, jobs ? jobs->last_update : 0, ret, text);
 	else
 		rc = cancel_job(act, info, ret, text);
 	if (jobs)

@@ -13,7 +13,7 @@
 static const char *const kinds[SN_ACT_KINDS] = {
 	[SN_ACT_TELL] = "tell", [SN_ACT_NODE_OUT] = "node-out",
 	[SN_ACT_REQUEUE] = "requeue", [SN_ACT_START] = "start",
-	[SN_ACT_CANCEL] = "cancel",
+	[SN_ACT_CANCEL] = "cancel", [SN_ACT_RELEASE] = "release",
 };
 static const char *const ends[SN_ACT_ENDS] = {
 	[SN_ACT_DONE] = "done", [SN_ACT_ALREADY] = "already", [SN_ACT_VOID] = "void",
@@ -84,8 +84,7 @@ const char *sn_act_text(const struct sn_act *act, char *buf, size_t size)
 		snprintf(buf, size, "take node %.64s out", act->node);
 		break;
 	default:
-		snprintf(buf, size, "%s job %u", act->kind == SN_ACT_START ? "start" :
-			 act->kind == SN_ACT_REQUEUE ? "requeue" : "cancel", act->job);
+		snprintf(buf, size, "%s job %u", kinds[act->kind], act->job);
 		break;
 	}
 	return buf;

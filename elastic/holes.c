@@ -18,6 +18,7 @@ struct find {
 	const struct sn_view_jobs *jobs;
 	time_t now;
 	uint32_t requeue_wait;
+	time_t booted;
 	struct sn_act *act;
 	uint32_t n, max;
 };
@@ -145,6 +146,34 @@ static int look_at_member(struct find *f, const struct sn_view_job *job)
 	return 0;
 }
 
+/* ---- a job that slurmctld holds ----------------------------------------------------------------- */
+
+#define BOOT_S 600 /* after it nodes have told slurmctld what they run, and its saved state is past */
+#define SECOND_S 60
+
+uint32_t sn_holes_release_wait(uint32_t failures)
+{
+	return failures > 1 ? SECOND_S : 0;
+}
+
+static int look_at_held(struct find *f, const struct sn_view_job *job)
+{
+	const struct sn_view_ours *o = job->ours;
+	struct sn_act *act;
+
+	/* submit: when it was requeued, by slurmctld's clock as booted is. */
+	if (job->completing || o->launch_failures > SN_HOLES_RELEASES || !f->booted ||
+	    o->submit < f->booted || o->submit - f->booted > BOOT_S)
+		return 0;
+	act = add(f, SN_ACT_RELEASE, job);
+	if (!act)
+		return -ENOMEM;
+	snprintf(act->why, sizeof(act->why),
+		 "held as its launch has failed, %lld s after slurmctld was started, which did not know that it ran",
+		 (long long)(o->submit - f->booted));
+	return 0;
+}
+
 /* ---- a job that need not wait --------------------------------------------------------------- */
 
 static int look_at_pending(struct find *f, const struct sn_view_job *job)
@@ -154,6 +183,8 @@ static int look_at_pending(struct find *f, const struct sn_view_job *job)
 	bool waits = sn_holes_is_requeue_wait(o->submit, o->begin, f->now, f->requeue_wait), gone;
 	struct sn_act *act;
 
+	if (o->launch_failures)
+		return look_at_held(f, job);
 	if (job->completing || !o->restarts || !o->priority)
 		return 0;
 	/* Somebody wants it to. */
@@ -180,10 +211,10 @@ static int look_at_pending(struct find *f, const struct sn_view_job *job)
 
 int sn_holes_find(const struct sn_view_nodes *nodes, const struct sn_view_jobs *jobs,
 		  const struct sn_elastic_policy *policy, time_t now,
-		  uint32_t requeue_wait, struct sn_act **ret, uint32_t *ret_n,
+		  uint32_t requeue_wait, time_t booted, struct sn_act **ret, uint32_t *ret_n,
 		  struct sn_err *err)
 {
-	struct find f = { nodes, jobs, now, requeue_wait, NULL, 0, 0 };
+	struct find f = { nodes, jobs, now, requeue_wait, booted, NULL, 0, 0 };
 	int rc = 0;
 
 	*ret = NULL;

@@ -10,6 +10,10 @@
  *	A requeued job that has let go of its nodes, waits two minutes for nothing, or
  *	must have a node (-w) that is gone. START. Not one that is held, and not one
  *	that waits because its user has said so (--begin).
+ *	slurmctld was killed before it had saved that it started a job, started it once
+ *	more on nodes that had it still, and holds it now as its launch has failed.
+ *	RELEASE, twice in a job's life. Long after slurmctld's start a failed launch is
+ *	something else, which people are to look at: it drains nodes.
  *
  * ElasticPolicy's off leaves an account's jobs alone, no-requeue those that have lost
  * their batch host.
@@ -37,10 +41,15 @@ bool sn_holes_is_requeue_wait(time_t submit, time_t begin, time_t now, uint32_t 
 bool sn_holes_gone(const struct sn_view_nodes *nodes, const char *required, char *ret,
 		   size_t size);
 
-/* All that there are, by policy (NULL: everything is allowed): *ret (free), *ret_n. -ENOMEM. */
+#define SN_HOLES_RELEASES 2 /* of a job, in its life */
+/* How long (s) after it was held a job with so many failed launches is released. */
+uint32_t sn_holes_release_wait(uint32_t failures);
+
+/* All that there are, by policy (NULL: everything is allowed): *ret (free), *ret_n. booted:
+ * slurmctld; 0: not known. -ENOMEM. */
 int sn_holes_find(const struct sn_view_nodes *nodes, const struct sn_view_jobs *jobs,
 		  const struct sn_elastic_policy *policy, time_t now,
-		  uint32_t requeue_wait, struct sn_act **ret, uint32_t *ret_n,
+		  uint32_t requeue_wait, time_t booted, struct sn_act **ret, uint32_t *ret_n,
 		  struct sn_err *err);
 
 #endif

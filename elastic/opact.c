@@ -31,7 +31,7 @@ static int read_act(struct sn_request *r, struct sn_act *act, struct sn_err *err
 		return rc;
 	if (sn_act_kind_find(kind, &act->kind) || act->kind == SN_ACT_TELL)
 		return sn_err_set(err, -EINVAL,
-				  "\"do\": \"%s\" is none of node-out, requeue, start, cancel", kind);
+				  "\"do\": \"%s\" is none of node-out, requeue, start, cancel, release", kind);
 	if (act->kind == SN_ACT_NODE_OUT ? !*act->node : !job)
 		return sn_err_set(err, -EINVAL, "\"%s\" is missing",
 				  act->kind == SN_ACT_NODE_OUT ? "node" : "job");

@@ -46,7 +46,7 @@
  *			owner and operators → what its snrun answers, or with "op":
  *			"status" what it said last
  * elastic.act		{"op": "elastic.act", "do": "node-out", "node": "n003", "why": "…"}, or "do":
- *			"requeue", "start" or "cancel" with "job": by operators, what the daemon
+ *			"requeue", "start", "cancel" or "release" with "job": by operators, what the daemon
  *			does by itself (elastic/act.h); jobs with --parallel only → "id", when it
  *			is in the journal; what comes of it is an event
  * elastic.show		{"op": "elastic.show"} → "jobs": a list of the elastic jobs that run,

@@ -102,6 +102,20 @@ uint32_t sn_view_member_of(const char *comment, uint32_t *ret_restarts)
 	return base;
 }
 
+/*
+ * Slurm has the reason of a user's hold for it, but a text of its own. An operator's hold
+ * changes the reason; a release takes the text away. It counts the failed launches of a
+ * job's life where a batch job has its 1.
+ */
+uint32_t sn_view_launch_failures(uint32_t priority, bool held_user, const char *state_desc,
+				 uint32_t batch_flag)
+{
+	if (priority || !held_user || !state_desc ||
+	    strcmp(state_desc, "launch failed requeued held"))
+		return 0;
+	return batch_flag > 1 ? batch_flag - 1 : 1;
+}
+
 struct sn_view_nodes *sn_view_nodes_new(uint32_t n)
 {
 	struct sn_view_nodes *v = calloc(1, sizeof(*v));

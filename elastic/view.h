@@ -55,6 +55,8 @@ struct sn_view_ours {
 	uint32_t member_of, member_restarts; /* of its base, as its comment says; 0: no member */
 	uint32_t restarts; /* requeues so far */
 	uint32_t priority, reason; /* reason: enum job_state_reason, while it pends */
+	/* Held by slurmctld itself, as so many launches of it have failed; else 0. */
+	uint32_t launch_failures;
 	uint32_t time_limit; /* minutes; INFINITE, NO_VAL */
 	time_t submit, begin, start, end; /* begin: not before it, while it pends */
 };
@@ -93,6 +95,10 @@ uint64_t sn_view_job_cards(const struct sn_view_nodes *nodes, const struct sn_vi
 /* A member's comment is SN_VIEW_MEMBER "BASE:RESTARTS". 0: it is none. */
 #define SN_VIEW_MEMBER "supernode:member="
 uint32_t sn_view_member_of(const char *comment, uint32_t *ret_restarts);
+/* Of a job that pends, by what slurmctld says of it; held_user: its reason is
+ * WAIT_HELD_USER. */
+uint32_t sn_view_launch_failures(uint32_t priority, bool held_user, const char *state_desc,
+				 uint32_t batch_flag);
 struct sn_view_ours *sn_view_ours_use(struct sn_view_ours *ours); /* NULL is fine */
 void sn_view_ours_free(struct sn_view_ours *ours); /* the same */
 
@@ -103,6 +109,7 @@ struct sn_view_since {
 	uint32_t n_nodes;
 	uint32_t requeue_wait; /* s that slurmctld has a requeued job wait for nothing; 0: it
 				* does not, or it is not known yet */
+	time_t booted; /* slurmctld; 0: it is not known yet */
 	int64_t requeue_wait_at; /* ms, when it was asked for; 0: it was not */
 };
 
@@ -119,7 +126,8 @@ int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 		      const struct sn_view_jobs *old, struct sn_view_jobs **ret,
 		      struct sn_err *err);
 
-/* How long slurmctld has a requeued job wait; now and then it is asked for. */
+/* How long slurmctld has a requeued job wait, and since when it runs; asked for now and
+ * then, and when a job's launch has failed. */
 void sn_view_load_requeue_wait(struct sn_view_since *since, int64_t now_ms);
 
 /* To make tables: of n, to be filled in by the caller, then sealed. -ENOMEM. */

@@ -161,6 +161,14 @@ static bool is_bound(const slurm_job_info_t *info, const char *whole)
 		*text(info->resv_name) || !is_whole(whole, text(info->partition));
 }
 
+static uint32_t launch_failures(const slurm_job_info_t *info)
+{
+	if ((info->job_state & JOB_STATE_BASE) != JOB_PENDING)
+		return 0;
+	return sn_view_launch_failures(info->priority, info->state_reason == WAIT_HELD_USER,
+				       info->state_desc, info->batch_flag);
+}
+
 static bool is_same(const struct sn_view_ours *o, const slurm_job_info_t *info, const char *whole)
 {
 	return !strcmp(o->options, text(info->admin_comment)) &&
@@ -173,6 +181,7 @@ static bool is_same(const struct sn_view_ours *o, const slurm_job_info_t *info, 
 		o->reason == info->state_reason && o->time_limit == info->time_limit &&
 		o->begin == info->eligible_time && o->start == info->start_time &&
 		o->end == info->end_time && o->submit == info->submit_time &&
+		o->launch_failures == launch_failures(info) &&
 		o->requeue == !!info->requeue && o->bound == is_bound(info, whole);
 }
 
@@ -197,6 +206,7 @@ static struct sn_view_ours *make_ours(const slurm_job_info_t *info, const char *
 	o->restarts = info->restart_cnt;
 	o->priority = info->priority;
 	o->reason = info->state_reason;
+	o->launch_failures = launch_failures(info);
 	o->time_limit = info->time_limit;
 	o->submit = info->submit_time;
 	o->begin = info->eligible_time;
@@ -278,6 +288,10 @@ int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 			rc = take_nodes(info, card_gres, was, job);
 		if (!rc)
 			rc = take_ours(info, since->whole, was, job);
+		/* slurmctld may have been started anew since. */
+		if (job->ours && job->ours->launch_failures &&
+		    !(was && was->ours && was->ours->launch_failures))
+			since->requeue_wait_at = 0;
 	}
 	if (!v || rc) {
 		/* v->n is all of them, and those not filled in are empty. */
@@ -319,6 +333,7 @@ void sn_view_load_requeue_wait(struct sn_view_since *since, int64_t now_ms)
 	since->requeue_wait = (expire >= 5 && expire < 86400 ? (uint32_t)expire : CRED_EXPIRE) + 1;
 	if (conf->sched_params && strstr(conf->sched_params, "requeue_delay="))
 		since->requeue_wait = 0;
+	since->booted = conf->boot_time;
 	since->requeue_wait_at = now_ms;
 	sn_api_free_conf(conf);
 }

@@ -8,7 +8,7 @@
 CL_NODES=16 CL_PER=8 CL_PODS=1 CL_UNIT=0
 CL_POLICY="ElasticdPoll=300"
 start_cluster
-LOG_ALLOW='_step_partial_comp: batch step received|Removing failed node|batch script missing|Kill task failed|slurm_bufs_sendto.*failed|Step complete from'
+LOG_ALLOW='_step_partial_comp: batch step received|Removing failed node|batch script missing|Kill task failed|slurm_bufs_sendto.*failed|Step complete from|[Pp]rolog'
 field() { scontrol -o show job "$1" 2>/dev/null | sed -nE "s/.* $2=([^ ]*).*/\1/p"; } # JOB NAME
 nodes_of() { scontrol show hostnames "$(field "$1" NodeList)"; }
 # It runs, and its batch host is none of its nodes.
@@ -78,7 +78,24 @@ ok "stays held" is_held
 is "the other waits" "$(state_of "$later")" PENDING
 scontrol release "$one"
 ok "released, it starts" until_true 30 restarted "$one" 3
-scancel "$later" "$other"
+scancel "$other"
+
+# ---- a job that slurmctld holds, as its launch has failed ------------------------------
+# So it is with one that a killed slurmctld starts once more where it runs.
+printf '#!/bin/sh\n! rm %q 2>/dev/null\n' "$WORK/fail" >"$WORK/prolog"
+chmod 755 "$WORK" "$WORK/prolog"
+touch "$WORK/fail"
+echo "Prolog=$WORK/prolog" >>"$CL_DIR/etc/slurm.conf"
+scontrol reconfigure
+ok "a prolog that fails once" until_true 20 eval 'scontrol show config | grep -q "Prolog.*$WORK/prolog"'
+until_true 20 ctld_answers
+held=$(run)
+ok "a job whose launch has failed is not left held" until_true 30 restarted "$held" 1
+ok "it was" event "release job $held: held as its launch has failed, [0-9]+ s after slurmctld was started.*; done"
+scancel "$held" "$later"
+for node in $(sinfo -h -N -o '%N %t %E' | awk '/Prolog/ { print $1 }' | sort -u); do
+	scontrol update "NodeName=$node" State=RESUME
+done
 
 # ---- -w of a node that is gone ------------------------------------------------------
 must=$(nodes_of "$one" | tail -n 1)

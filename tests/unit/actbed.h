@@ -28,7 +28,7 @@
 #include "elastic/act_internal.h"
 #include "elastic/attach.h"
 
-enum { ZOMBIE, KEPT, WAITS, MEMBER, PLAIN, HELD, CARED, JOBS }; /* job numbers are 1 more */
+enum { ZOMBIE, KEPT, WAITS, MEMBER, PLAIN, HELD, CARED, FAILED, JOBS }; /* job numbers are 1 more */
 enum { LOST, ODD, GOOD, NODES };
 enum how { NOT, KILL_BEFORE, KILL_AFTER, CRASH, FAIL, FAIL_AFTER, HOWS };
 
@@ -40,10 +40,11 @@ enum how { NOT, KILL_BEFORE, KILL_AFTER, CRASH, FAIL, FAIL_AFTER, HOWS };
 struct bed_job {
 	uint32_t state, restarts; /* state: JOB_* */
 	bool requeue, held, completing;
+	uint32_t launches; /* that failed, for which slurmctld holds it */
 	uint32_t completes; /* questions until it has */
 	char nodes[16], batch_host[8], required[8], comment[40];
 	int64_t submit, begin; /* s */
-	uint32_t requeued, started, cancelled, updated; /* how often */
+	uint32_t requeued, started, cancelled, updated, released; /* how often */
 };
 
 struct bed_world {

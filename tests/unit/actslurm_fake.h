@@ -92,7 +92,11 @@ int slurm_load_job(job_info_msg_t **resp, uint32_t id, uint16_t flags)
 	info->array_task_id = NO_VAL;
 	info->job_state = j->state | (j->completing ? JOB_COMPLETING : 0);
 	info->restart_cnt = (uint16_t)j->restarts;
-	info->batch_flag = 1;
+	info->batch_flag = (uint16_t)(1 + j->launches);
+	if (j->held && j->launches) {
+		info->state_reason = WAIT_HELD_USER;
+		info->state_desc = (char *)"launch failed requeued held";
+	}
 	info->requeue = j->requeue;
 	info->batch_host = j->batch_host;
 	info->nodes = j->nodes;
@@ -166,6 +170,7 @@ int slurm_kill_job2(const char *id, uint16_t sig, uint16_t flags, const char *si
 void slurm_init_job_desc_msg(job_desc_msg_t *desc)
 {
 	memset(desc, 0, sizeof(*desc));
+	desc->priority = NO_VAL;
 }
 
 int slurm_update_job(job_desc_msg_t *desc)
@@ -182,6 +187,13 @@ int slurm_update_job(job_desc_msg_t *desc)
 		return no_answer();
 	if (j->state != JOB_PENDING)
 		return answer(how, ESLURM_JOB_NOT_PENDING);
+	if (desc->priority == INFINITE) {
+		if (j->completing || !j->launches)
+			world->failures++;
+		j->held = false;
+		j->released++;
+		return answer(how, 0);
+	}
 	if (j->completing || j->held)
 		world->failures++;
 	if (desc->begin_time)

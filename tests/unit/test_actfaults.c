@@ -13,10 +13,12 @@
 
 #include <cmocka.h>
 
+#include "elastic/holes.h"
 #include "launcher/slurmapi.h"
 #include "tests/unit/actbed.h"
 
 #define STEP_MS 100
+#define BOOTED (1700000000 - 30)
 #define STEPS 3000 /* of it, until all must be quiet */
 
 /* ---- the views --------------------------------------------------------------------------- */
@@ -53,6 +55,7 @@ static void see_job(struct sn_view_job *to, uint32_t i)
 	o->member_of = sn_view_member_of(j->comment, &o->member_restarts);
 	o->restarts = j->restarts;
 	o->priority = j->held ? 0 : 10;
+	o->launch_failures = j->held ? j->launches : 0;
 	o->submit = j->submit;
 	o->begin = j->begin;
 }
@@ -150,6 +153,7 @@ static void run_daemon(void)
 	d->slurm_write = (struct sn_pool *)&bed_todo[1];
 	d->options.dry_run = world->dry_run;
 	d->since_load.requeue_wait = REQUEUE_WAIT;
+	d->since_load.booted = BOOTED;
 	strcpy(d->lead.dir, bed_dir);
 	bed_d = d;
 	act_take_charge(d);
@@ -207,6 +211,8 @@ static void begin_world(uint32_t armed, enum how how)
 	world->job[KEPT].requeue = false;
 	world->job[WAITS] = (struct bed_job){ .state = JOB_PENDING, .requeue = true, .restarts = 1,
 		.required = "n0", .submit = now_s() - 5, .begin = now_s() + REQUEUE_WAIT - 5 };
+	world->job[FAILED] = (struct bed_job){ .state = JOB_PENDING, .requeue = true, .restarts = 1,
+		.held = true, .launches = 1, .submit = now_s() - 5, .begin = now_s() + REQUEUE_WAIT - 5 };
 	strcpy(world->job[MEMBER].comment, "supernode:member=3:0"); /* of WAITS before its requeue */
 	world->node[LOST].down = world->node[LOST].drained = true;
 	world->dp = 8;
@@ -253,6 +259,7 @@ static void check_world(uint32_t at, enum how how)
 	CHECK(j[WAITS].updated == 1 && j[ZOMBIE].updated == 1);
 	CHECK(j[MEMBER].state == JOB_CANCELLED && j[MEMBER].cancelled == 1 && !j[MEMBER].requeued);
 	CHECK(j[CARED].state == JOB_RUNNING && j[CARED].requeued == 1 && !j[CARED].cancelled);
+	CHECK(j[FAILED].state == JOB_RUNNING && j[FAILED].restarts == 1 && j[FAILED].released == 1);
 	CHECK(j[PLAIN].state == JOB_RUNNING && !j[PLAIN].requeued && !j[PLAIN].cancelled);
 	CHECK(world->node[ODD].drained && world->node[ODD].lost >= 1 && world->node[ODD].lost <= 2);
 	CHECK(!strcmp(world->node[ODD].reason, "snelasticd: it is odd"));
@@ -357,6 +364,24 @@ static void slurmctld_away(void **state)
 	assert_true(world->events > 0);
 }
 
+/* It was not the first time: it waits longer; and a third time is for people. */
+static void launches_that_fail_again(void **state)
+{
+	struct bed_job *j = &world->job[FAILED];
+
+	(void)state;
+	begin_world(0, NOT);
+	j->launches = 2;
+	assert_int_equal(in_child(), 0);
+	check_world(0, NOT);
+	assert_true(world->ms / 1000 - j->submit > sn_holes_release_wait(2));
+	begin_world(0, NOT);
+	j->launches = 3;
+	assert_int_equal(in_child(), 0);
+	assert_int_equal(j->state, JOB_PENDING);
+	assert_true(j->held && !j->released && !j->updated);
+}
+
 static void held_and_let_go(void **state)
 {
 	struct bed_job *j = &world->job[WAITS];
@@ -416,7 +441,7 @@ static void dry_run(void **state)
 	assert_memory_equal(was.job, world->job, sizeof(was.job));
 	assert_memory_equal(was.node, world->node, sizeof(was.node));
 	assert_int_equal(world->told, 0);
-	assert_int_equal(world->events, 4); /* each once */
+	assert_int_equal(world->events, 5); /* each once */
 	snprintf(path, sizeof(path), "%s/" SN_JOURNAL_FILE, bed_dir);
 	f = fopen(path, "r");
 	assert_non_null(f);
@@ -425,7 +450,7 @@ static void dry_run(void **state)
 		other += !strncmp(line, "{\"begin\":", 9);
 	}
 	fclose(f);
-	assert_int_equal(dry, 4);
+	assert_int_equal(dry, 5);
 	assert_int_equal(other, 0);
 	/* What a daemon has begun that was not in dry-run waits for the next such one. */
 	n = count_points();
@@ -471,7 +496,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_fault), cmocka_unit_test(several_faults),
-		cmocka_unit_test(slurmctld_away), cmocka_unit_test(held_and_let_go),
+		cmocka_unit_test(slurmctld_away), cmocka_unit_test(launches_that_fail_again),
+		cmocka_unit_test(held_and_let_go),
 		cmocka_unit_test(a_zombie_that_is_held), cmocka_unit_test(dry_run),
 	};
 

@@ -19,6 +19,7 @@
 /* One job, and what may be odd about it. */
 struct job {
 	uint32_t id, restarts, member_of, member_restarts, uid;
+	uint32_t launches;
 	bool running, pending, completing, held, no_batch, plain, norequeue;
 	const char *nodes; /* digits */
 	const char *batch_host, *required, *account;
@@ -29,6 +30,7 @@ static struct {
 	struct sn_view_nodes *nodes;
 	struct sn_view_jobs *jobs;
 	struct sn_elastic_policy policy;
+	time_t booted;
 	struct sn_act *act;
 	uint32_t n;
 } bed;
@@ -94,6 +96,7 @@ static void make(struct sn_view_job *to, const struct job *j)
 	o->member_restarts = j->member_restarts;
 	o->restarts = j->restarts;
 	o->priority = j->held ? 0 : 100;
+	o->launch_failures = j->launches;
 	o->submit = j->submit;
 	o->begin = j->begin;
 }
@@ -109,8 +112,8 @@ static void look(const struct job *job, uint32_t n)
 	for (uint32_t i = 0; i < n; i++)
 		make(&bed.jobs->job[i], &job[i]);
 	sn_view_jobs_seal(bed.jobs);
-	assert_int_equal(sn_holes_find(bed.nodes, bed.jobs, &bed.policy, NOW, WAIT, &bed.act, &bed.n,
-				       &err), 0);
+	assert_int_equal(sn_holes_find(bed.nodes, bed.jobs, &bed.policy, NOW, WAIT, bed.booted,
+				       &bed.act, &bed.n, &err), 0);
 }
 
 static void finds(const struct job *job, uint32_t n, enum sn_act_kind kind, uint32_t id)
@@ -304,6 +307,67 @@ static void lists_of_nodes_that_are_gone(void **state)
 	finds_nothing(&j, 1);
 }
 
+static void jobs_that_slurmctld_holds(void **state)
+{
+	const struct job held = { .id = 7, .pending = true, .held = true, .restarts = 1, .launches = 1,
+				  .submit = NOW - 10, .begin = NOW + WAIT - 10 };
+	struct job j = held;
+
+	(void)state;
+	bed.booted = NOW - 25;
+	finds(&j, 1, SN_ACT_RELEASE, 7);
+	assert_int_equal(bed.act[0].restarts, 1);
+	assert_string_equal(bed.act[0].why,
+			    "held as its launch has failed, 15 s after slurmctld was started, which did not know that it ran");
+	j.launches = SN_HOLES_RELEASES;
+	finds(&j, 1, SN_ACT_RELEASE, 7);
+	j.launches++;
+	finds_nothing(&j, 1);
+	j = held;
+	j.completing = true;
+	finds_nothing(&j, 1);
+	j = held;
+	j.launches = 0; /* somebody holds it */
+	finds_nothing(&j, 1);
+	j = held;
+	j.plain = true;
+	finds_nothing(&j, 1);
+	j = held;
+	j.account = "prod";
+	assert_int_equal(sn_elastic_policy_parse("account=prod:off", &bed.policy, NULL), 0);
+	finds_nothing(&j, 1);
+	/* A prolog fails, and drains nodes: the next run might drain more. */
+	j = held;
+	bed.booted = NOW - 3600;
+	finds_nothing(&j, 1);
+	bed.booted = NOW - 5; /* of before; not by this slurmctld */
+	finds_nothing(&j, 1);
+	bed.booted = 0; /* not known */
+	finds_nothing(&j, 1);
+	/* Released, it need not wait. */
+	j.launches = 0;
+	j.held = false;
+	finds(&j, 1, SN_ACT_START, 7);
+	assert_int_equal(sn_holes_release_wait(1), 0);
+	assert_true(sn_holes_release_wait(2) > 0);
+}
+
+static void holds_of_people(void **state)
+{
+	const char *failed = "launch failed requeued held";
+
+	(void)state;
+	assert_int_equal(sn_view_launch_failures(0, true, failed, 2), 1);
+	assert_int_equal(sn_view_launch_failures(0, true, failed, 4), 3);
+	assert_int_equal(sn_view_launch_failures(0, true, failed, 1), 1);
+	assert_int_equal(sn_view_launch_failures(10, true, failed, 2), 0); /* released */
+	assert_int_equal(sn_view_launch_failures(0, false, failed, 2), 0); /* then held by an operator */
+	assert_int_equal(sn_view_launch_failures(0, true, NULL, 2), 0); /* by its user */
+	assert_int_equal(sn_view_launch_failures(0, true, "job requeued in held state", 2), 0);
+	assert_int_equal(sn_view_launch_failures(0, true, "job requeued in special exit state", 2), 0);
+	assert_int_equal(sn_view_launch_failures(0, true, "launch failure limit exceeded requeued held", 7), 0);
+}
+
 static void waits_of_requeues(void **state)
 {
 	(void)state;
@@ -345,7 +409,7 @@ static void many(void **state)
 	free(j);
 	/* Before the first look there is nothing. */
 	free(bed.act);
-	assert_int_equal(sn_holes_find(NULL, NULL, NULL, NOW, WAIT, &bed.act, &bed.n, NULL), 0);
+	assert_int_equal(sn_holes_find(NULL, NULL, NULL, NOW, WAIT, 0, &bed.act, &bed.n, NULL), 0);
 	assert_int_equal(bed.n, 0);
 }
 
@@ -356,6 +420,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_lost_batch_host), TEST(policy), TEST(members), TEST(members_are_not_started),
 		TEST(requeued_jobs_that_wait), TEST(lists_of_nodes_that_are_gone),
+		TEST(jobs_that_slurmctld_holds), TEST(holds_of_people),
 		TEST(waits_of_requeues), TEST(options), TEST(many),
 	};
 
