@@ -22,6 +22,7 @@
 #include "elastic/carejudge.h"
 #include "elastic/caredo.h"
 #include "elastic/daemon.h"
+#include "elastic/holes.h"
 
 #define CHECK_MS 1000 /* for a node to answer */
 #define OTHER_MS 500 /* for others to */
@@ -249,14 +250,20 @@ static void check_held(struct sn_daemon *d, uint32_t job, const struct sn_view_j
 	}
 }
 
+/* Not ours to help, by its account's rule or as it has no layout. */
+static bool is_left_alone(const struct sn_daemon *d, const struct sn_view_job *job)
+{
+	return !job->running || !job->ours || !sn_holes_is_parallel(job->ours->options) ||
+		sn_elastic_policy_find(&d->conf.care.policy, job->ours->account)->off;
+}
+
 /* Its ranks have ended: for a node that went, perhaps, and slurmctld will not know for
  * minutes. What it holds Slurm says, not its user. */
 static void check_job(struct sn_daemon *d, uint32_t job, enum sn_care_witness witness)
 {
 	const struct sn_view_job *base = sn_view_job(d->jobs, job);
 
-	if (!base || !base->running || !base->ours || !d->nodes ||
-	    sn_elastic_policy_find(&d->conf.care.policy, base->ours->account)->off)
+	if (!base || !d->nodes || is_left_alone(d, base))
 		return;
 	check_held(d, job, base, base->ours->batch_host, witness);
 	for (uint32_t i = 0; i < d->jobs->n; i++) {
@@ -276,7 +283,9 @@ void care_check_silent(struct sn_daemon *d)
 	for (uint32_t j = 0; any && j < d->jobs->n; j++) {
 		const struct sn_view_job *is = &d->jobs->job[j];
 
-		for (uint32_t i = 0; is->running && is->ours && i < is->n_nodes; i++)
+		if (is_left_alone(d, is))
+			continue;
+		for (uint32_t i = 0; i < is->n_nodes; i++)
 			if (is->node[i] < d->nodes->n && d->nodes->node[is->node[i]].silent)
 				check_node(d, is->id, d->nodes->node[is->node[i]].name, SN_WITNESS_NONE);
 	}
@@ -327,9 +336,11 @@ static bool is_stuck(const struct sn_daemon *d, uint32_t job)
 
 void care_news(struct sn_daemon *d, uint32_t job, enum sn_attach_news what, const char *node)
 {
+	const struct sn_view_job *base = sn_view_job(d->jobs, job);
+
 	if (!d->caring || d->duty != SN_DUTY_IN_CHARGE || d->stopping)
 		return;
-	if (what == SN_ATTACH_LOST)
+	if (what == SN_ATTACH_LOST && base && !is_left_alone(d, base))
 		check_node(d, job, node, SN_WITNESS_LOST);
 	if (what == SN_ATTACH_GONE && !has_ended(d, job))
 		check_job(d, job, SN_WITNESS_GONE);
