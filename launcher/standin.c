@@ -5,7 +5,8 @@
  *
  * Only --replaces gets SpareNodes, and only as many nodes in a supernode as the base has
  * lost there, or holds with a masked card. slurmctld counts them; what is counted here is
- * the same, by the same note in the job's record.
+ * the same, by the same note in the job's record; and of those no more than are lacking, or
+ * it might wait for what nobody needs.
  */
 #include "config.h"
 
@@ -21,21 +22,22 @@
 #include "launcher/orders.h"
 #include "launcher/slurmapi.h"
 #include "topology/joblost.h"
+#include "topology/replace.h"
 
 #define LOOK_MS 100
 #define REQUEUE_MS 60000 /* for Slurm to end the job's script */
 
 /* ---- what has been lost ------------------------------------------------------------------ */
 
-static int count_lost(const struct snrun *run, uint32_t *ret, struct sn_err *err)
+/* *ret the caller's; its nodes are the base's. */
+static int find_lost(const struct snrun *run, struct sn_joblost *ret, struct sn_err *err)
 {
 	struct sn_spares_node *node = calloc((size_t)run->job.n_nodes + 1, sizeof(*node));
-	struct sn_joblost lost = { NULL, 0, NULL };
 	job_info_msg_t *jobs = NULL;
 	uint32_t n = 0;
 	int rc = 0;
 
-	*ret = 0;
+	*ret = (struct sn_joblost){ NULL, 0, NULL };
 	if (!node)
 		return sn_err_set(err, -ENOMEM, "no memory");
 	if (sn_api_load_job(run->job.id, &jobs) || jobs->record_count != 1) {
@@ -48,16 +50,81 @@ static int count_lost(const struct snrun *run, uint32_t *ret, struct sn_err *err
 		n += node[n].node != SN_NONE;
 	}
 	rc = sn_joblost_find(run->job.topo, jobs->job_array[0].admin_comment, node, n,
-			     &lost, err);
+			     ret, err);
 	slurm_free_job_info_msg(jobs);
 	free(node);
 	if (rc == -ENOENT)
 		return sn_err_set(err, -ENODEV,
 				  "Slurm does not say which nodes job %u began with; that takes SelectType=select/supernode",
 				  run->job.id);
-	*ret = lost.n;
-	sn_joblost_done(&lost);
 	return rc;
+}
+
+static uint32_t supernode_of(const struct snrun *run, const char *node)
+{
+	uint32_t n = sn_topo_find_node(run->job.topo, node);
+
+	return n == SN_NONE ? SN_NONE : run->job.topo->node[n].supernode;
+}
+
+/* The cards that a job holds are there, all but those of nodes that are to be left. */
+static void add_holding(const struct snrun *run, const struct sn_job *job, const char *leave,
+			uint32_t *cards)
+{
+	for (uint32_t i = 0; i < job->n_nodes; i++) {
+		uint32_t s = supernode_of(run, job->offer[i].name);
+		bool leaves = leave && !strcmp(job->offer[i].name, leave);
+
+		for (uint32_t k = 0; k < run->n_members && !leaves; k++)
+			leaves = run->member[k].leave && !strcmp(job->offer[i].name, run->member[k].leave);
+		if (s != SN_NONE && !leaves)
+			cards[s] += snrun_cards_of(run, &job->offer[i]);
+	}
+}
+
+/*
+ * How many nodes are to be stood in for, by a new job: what is lacking to the size wanted,
+ * as spares of the job's own may have made up for some. Slurm would not give it more than
+ * it has lost and has not fetched yet, `most`.
+ */
+static uint32_t find_lack(const struct snrun *run, struct sn_joblost *lost, const char *leave,
+			  uint32_t per_node, uint32_t most)
+{
+	uint32_t *cards = calloc((size_t)run->job.topo->n_supernodes + 1, sizeof(*cards));
+	uint32_t dp = run->want, waits = 0, s, n;
+
+	if (!cards)
+		return most;
+	add_holding(run, &run->job, leave, cards);
+	for (uint32_t i = 0; i < run->n_members; i++) {
+		const struct sn_member *member = &run->member[i];
+
+		if (member->leave && (s = supernode_of(run, member->leave)) != SN_NONE)
+			lost->count[s]++;
+		if (member->standin && member->phase != SN_JOB_RUNS)
+			waits += member->nodes;
+		if (member->phase != SN_JOB_RUNS)
+			continue;
+		if (!member->standin)
+			dp -= member->dp < dp ? member->dp : dp;
+		else
+			add_holding(run, &member->job, leave, cards);
+		for (uint32_t k = 0; member->standin && k < member->job.n_nodes; k++) {
+			s = supernode_of(run, member->job.offer[k].name);
+			if (s != SN_NONE && lost->count[s])
+				lost->count[s]--;
+		}
+	}
+	if (leave && (s = supernode_of(run, leave)) != SN_NONE)
+		lost->count[s]++;
+	n = sn_replace_lack(run->job.topo, cards, lost->count, per_node, run->sizes.atom,
+			    (uint64_t)dp / run->sizes.step * run->sizes.atoms);
+	free(cards);
+	n -= waits < n ? waits : n;
+	/* It was asked for: then a spare for later. */
+	if (!n)
+		n = leave ? 1 : most;
+	return n < most ? n : most;
 }
 
 static uint32_t standing_in(const struct snrun *run)
@@ -92,7 +159,8 @@ static int check_leave(const struct snrun *run, const char *leave, struct sn_err
 int snrun_replace(struct snrun *run, const char *leave, uint64_t cards,
 		  struct sn_err *err)
 {
-	uint32_t lost = 0, have = standing_in(run), id = 0, n;
+	struct sn_joblost lost = { NULL, 0, NULL };
+	uint32_t have = standing_in(run), id = 0, n;
 	char *copy = NULL;
 	int rc = check_leave(run, leave, err);
 
@@ -100,16 +168,19 @@ int snrun_replace(struct snrun *run, const char *leave, uint64_t cards,
 	if (!rc)
 		rc = sn_job_reload(&run->job, err);
 	if (!rc)
-		rc = count_lost(run, &lost, err);
-	n = lost + (leave != NULL);
+		rc = find_lost(run, &lost, err);
+	n = lost.n + (leave != NULL);
 	if (!rc && n <= have)
 		rc = sn_err_set(err, -ENODEV, have ?
 				"job %u has lost %u nodes, and as many stand in for them already" :
-				"job %u has lost no node", run->job.id, lost);
+				"job %u has lost no node", run->job.id, lost.n);
+	if (!rc)
+		n = find_lack(run, &lost, leave, cards_of_a_node(run), n - have);
+	sn_joblost_done(&lost);
 	if (!rc && leave && !(copy = strdup(leave)))
 		rc = sn_err_set(err, -ENOMEM, "no memory");
 	if (!rc)
-		rc = snrun_submit_standin(run, cards_of_a_node(run), n - have, &id, err);
+		rc = snrun_submit_standin(run, cards_of_a_node(run), n, &id, err);
 	if (!rc && snrun_members_add(run, id, 0, false))
 		rc = sn_err_set(err, -ENOMEM, "no memory");
 	if (rc) {
@@ -117,11 +188,11 @@ int snrun_replace(struct snrun *run, const char *leave, uint64_t cards,
 		return rc;
 	}
 	run->member[run->n_members - 1].standin = true;
-	run->member[run->n_members - 1].nodes = n - have;
+	run->member[run->n_members - 1].nodes = n;
 	run->member[run->n_members - 1].leave = copy;
 	run->member[run->n_members - 1].leave_cards = cards;
-	snrun_say("job %u is submitted to stand in for %u node%s%s%s", id, n - have,
-		  n - have == 1 ? "" : "s", leave ? "; then the ranks leave " : "",
+	snrun_say("job %u is submitted to stand in for %u node%s%s%s", id, n,
+		  n == 1 ? "" : "s", leave ? "; then the ranks leave " : "",
 		  leave ? leave : "");
 	return 0;
 }

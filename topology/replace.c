@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "topology/replace.h"
@@ -27,6 +28,49 @@ uint64_t sn_replace_allow(const struct sn_topo *topo, const uint32_t *lost,
 	for (uint32_t s = 0; s < topo->n_supernodes; s++)
 		all += allow[s];
 	return all;
+}
+
+/* Nodes for one atom more where there are so many cards. */
+static uint32_t for_next(uint64_t cards, uint32_t per_node, uint32_t atom)
+{
+	uint64_t lack = atom - cards % atom;
+
+	return (uint32_t)((lack + per_node - 1) / per_node);
+}
+
+uint32_t sn_replace_lack(const struct sn_topo *topo, const uint32_t *cards,
+			 const uint32_t *lost, uint32_t per_node, uint32_t atom,
+			 uint64_t atoms)
+{
+	uint32_t *used = calloc((size_t)topo->n_supernodes + 1, sizeof(*used));
+	uint64_t have = 0, all = 0;
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s < topo->n_supernodes; s++) {
+		have += atom ? cards[s] / atom : 0;
+		all += lost[s];
+	}
+	/* The next atom is made where it takes the fewest nodes. */
+	while (used && per_node && atom && have < atoms && n < all) {
+		uint32_t best = SN_NONE, least = 0;
+
+		for (uint32_t s = 0; s < topo->n_supernodes; s++) {
+			uint32_t next = for_next(cards[s] + (uint64_t)used[s] * per_node, per_node, atom);
+
+			if (next <= lost[s] - used[s] && (best == SN_NONE || next < least)) {
+				best = s;
+				least = next;
+			}
+		}
+		if (best == SN_NONE)
+			break;
+		have -= (cards[best] + (uint64_t)used[best] * per_node) / atom;
+		used[best] += least;
+		n += least;
+		have += (cards[best] + (uint64_t)used[best] * per_node) / atom;
+	}
+	free(used);
+	return have < atoms ? (uint32_t)all : n;
 }
 
 void sn_replace_restrict(const struct sn_topo *topo, const uint32_t *allow,

@@ -25,6 +25,16 @@ uint64_t sn_replace_allow(const struct sn_topo *topo, const uint32_t *lost,
 			  const uint32_t *taken, uint32_t n_taken,
 			  uint32_t *allow);
 
+/*
+ * The fewest of the lost nodes that have to be replaced for `atoms` atoms of `atom`
+ * cards, whole in their supernodes. cards, lost[topo->n_supernodes]: what JOB can use,
+ * spares of its own counted, and nodes that may be replaced, each with per_node cards. All
+ * of them where they do not reach; 0: there is enough.
+ */
+uint32_t sn_replace_lack(const struct sn_topo *topo, const uint32_t *cards,
+			 const uint32_t *lost, uint32_t per_node, uint32_t atom,
+			 uint64_t atoms);
+
 /* Take out of node[topo->n_nodes] what is in other supernodes. */
 void sn_replace_restrict(const struct sn_topo *topo, const uint32_t *allow,
 			 struct sn_place_node *node);

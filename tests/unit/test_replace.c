@@ -51,6 +51,39 @@ static void as_many_as_were_lost_and_not_yet_replaced(void **state)
 	sn_topo_destroy(topo);
 }
 
+/* a and b have four nodes of 8 cards each, of which the job had 3 and 2. */
+static void no_more_than_lacks(void **state)
+{
+	static const uint32_t both[] = { 1, 1 }, two_of_a[] = { 2, 0 }, none[] = { 0, 0 };
+	struct sn_topo *topo = two();
+	uint32_t cards[2] = { 16, 8 };
+
+	(void)state;
+	/* No spare: both. */
+	assert_int_equal(sn_replace_lack(topo, cards, both, 8, 8, 5), 2);
+	/* A spare has made up for the one in a. */
+	cards[0] = 24;
+	assert_int_equal(sn_replace_lack(topo, cards, both, 8, 8, 5), 1);
+	/* And for all. */
+	assert_int_equal(sn_replace_lack(topo, cards, both, 8, 8, 4), 0);
+	assert_int_equal(sn_replace_lack(topo, cards, none, 8, 8, 4), 0);
+	/* Atoms of two nodes: half ones are made whole, first where it takes less. */
+	cards[0] = 16;
+	cards[1] = 8;
+	assert_int_equal(sn_replace_lack(topo, cards, both, 8, 16, 2), 1);
+	cards[0] = 0;
+	assert_int_equal(sn_replace_lack(topo, cards, two_of_a, 8, 16, 1), 2);
+	assert_int_equal(sn_replace_lack(topo, cards, (const uint32_t[]){ 2, 1 }, 8, 16, 1), 1);
+	/* Smaller atoms: one node makes several. */
+	cards[0] = 12;
+	assert_int_equal(sn_replace_lack(topo, cards, both, 8, 4, 6), 1);
+	/* They do not reach: as many as there are. */
+	assert_int_equal(sn_replace_lack(topo, cards, both, 8, 8, 50), 2);
+	assert_int_equal(sn_replace_lack(topo, cards, both, 8, 32, 1), 2);
+	assert_int_equal(sn_replace_lack(topo, cards, both, 0, 8, 5), 2);
+	sn_topo_destroy(topo);
+}
+
 static int place(const struct sn_topo *topo, struct sn_place_node *node,
 		 uint32_t block, uint32_t atom, uint32_t world,
 		 const uint32_t *allow, struct sn_placement *ret)
@@ -161,6 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_many_as_were_lost_and_not_yet_replaced),
+		cmocka_unit_test(no_more_than_lacks),
 		cmocka_unit_test(it_stays_where_nodes_were_lost),
 		cmocka_unit_test(it_takes_no_more_nodes_than_were_lost),
 		cmocka_unit_test(what_a_job_has_lost),
