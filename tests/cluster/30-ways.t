@@ -79,11 +79,13 @@ checked "srun --immediate" $layout now.txt
 # ---- shells
 printf 'echo tty $(tty)\nsrun "$SN_TASK"\nexit\n' >shell.in
 if command -v script >/dev/null; then
-	# A shell on a node, as users get one: with a terminal, and steps within.
+	# A shell on a node, as users get one: with a terminal, and steps within. The
+	# terminal may echo the end of script's own input, as ^@ or ^D.
+	shown() { tr -d '\r\0' <"$1" | sed 's/\^[@D]//g' | paste -sd' '; }
 	timeout 60 script -qec "salloc -Q --parallel=$layout srun --pty -n1 -N1 --overlap --gres=none bash -c 'tty; echo on \$SLURMD_NODENAME'" /dev/null >pty.txt 2>&1 </dev/null
-	like "srun --pty in salloc has a terminal on a node" "$(tr -d '\r\0' <pty.txt | paste -sd' ')" '/dev/pts/[0-9]+ on n00'
+	like "srun --pty in salloc has a terminal on a node" "$(shown pty.txt)" '/dev/pts/[0-9]+ on n00'
 	timeout 60 script -qec "srun --parallel=tp=1 --pty bash -c 'tty; \$SN_TASK'" /dev/null >pty1.txt 2>&1 </dev/null
-	like "srun --pty of one rank has its card" "$(tr -d '\r\0' <pty1.txt | paste -sd' ')" '/dev/pts/[0-9]+ rank 0 node n00. card [0-7] '
+	like "srun --pty of one rank has its card" "$(shown pty1.txt)" '/dev/pts/[0-9]+ rank 0 node n00. card [0-7] '
 fi
 salloc -Q --parallel=$layout bash <shell.in >shell.txt 2>&1
 checked "a shell that salloc starts" $layout shell.txt
