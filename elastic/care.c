@@ -121,7 +121,8 @@ static void forget(struct care_job *job)
 {
 	job->key = 0;
 	job->due = INT64_MAX;
-	job->tries = job->n_told = job->n_took = 0;
+	job->tries = job->n_told = job->n_took = job->refused = 0;
+	job->at_once = false;
 }
 
 static void relieve(struct sn_care *care, struct care_job *job, const struct sn_attach *attach)
@@ -339,9 +340,19 @@ void sn_care_told(struct sn_care *care, uint32_t id, uint64_t number, int rc, in
 {
 	struct care_job *job = find_id(care, id);
 
+	uint32_t tell = care_same_order(SN_MEANS_SWAP) | care_same_order(SN_MEANS_REPLACE) |
+		care_same_order(SN_MEANS_REQUEUE);
+
 	if (!rc || !job || job->number != number)
 		return;
-	job->due = ms + care_retry_ms(job);
+	/* It has said no, and would again; else the order may not have come. Who stands in
+	 * may be on its way. */
+	if (rc == -EINVAL && !(job->means == SN_MEANS_REPLACE && job->comes))
+		job->refused |= care_same_order(job->means);
+	job->at_once = job->refused & care_same_order(job->means) && job->can & tell & ~job->refused;
+	if (!job->at_once)
+		job->refused = 0; /* there is nothing else, so that it is asked again */
+	job->due = job->at_once ? ms : ms + care_retry_ms(job);
 	/* What it would have used is free. */
 	job->n_took = 0;
 	if (job->due < care->next)

@@ -6,8 +6,8 @@
  * carries it out.
  *
  * A job is decided for once for each set of failures that stand: when the set has
- * changed, when its snrun refused the order (again a while later, and later each
- * time), or when an order or a repair of snrun's own has come to nothing for long.
+ * changed, when its snrun refused the order (at once, by the next means that comes to
+ * another order; where there is none, again a while later, and later each time), or when an order or a repair of snrun's own has come to nothing for long.
  * What snrun has dealt with already, as its ranks are elsewhere, is no failure. Jobs
  * that one thing hits are decided for in the order of their priority, each with what
  * the ones before left.

@@ -86,6 +86,11 @@ struct care_job {
 	double decided; /* s */
 	int64_t due; /* ms: decide again if nothing has come of it; INT64_MAX */
 	uint32_t tries;
+	uint32_t can; /* means that were possible, as bits */
+	uint32_t refused; /* that snrun has refused for these failures */
+	bool at_once; /* another instead, without waiting */
+	bool stuck; /* its snrun was, when it was decided for */
+	bool comes; /* its snrun had members that waited */
 	char node[64]; /* what it was about */
 	struct { uint32_t node; uint64_t cards; } told[16];
 	uint32_t n_told;
@@ -129,6 +134,8 @@ struct sn_care {
 
 void care_puzzled(struct sn_care *care, struct care_job *job, const char *why);
 int64_t care_retry_ms(const struct care_job *job); /* longer each time */
+/* Means that come to the same order to snrun as this one, with it, as bits; 0: to none. */
+uint32_t care_same_order(enum sn_means means);
 
 /* ---- caredecide.c: what is to be done about job->failure ---- */
 

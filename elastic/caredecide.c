@@ -12,6 +12,7 @@
 #include "elastic/care_internal.h"
 
 #define ALONE_MS 30000 /* that a job's snrun has for what it does by itself */
+#define STUCK_MS 10000 /* for members that wait; by ElasticHelp it gives up */
 #define LOOK_AGAIN_MS 60000 /* where nothing can be done at present */
 #define CHECKPOINT 10.0 /* s, of a job that has made none yet */
 
@@ -72,6 +73,21 @@ static bool any_lost(const struct care_job *job)
 		if (job->failure[i].kind == SN_FAIL_NODE || job->failure[i].kind == SN_FAIL_SUPERNODE)
 			return true;
 	return false;
+}
+
+uint32_t care_same_order(enum sn_means means)
+{
+	switch (means) {
+	case SN_MEANS_SWAP:
+	case SN_MEANS_MOVE:
+	case SN_MEANS_SHRINK:
+		return 1u << SN_MEANS_SWAP | 1u << SN_MEANS_MOVE | 1u << SN_MEANS_SHRINK;
+	case SN_MEANS_REPLACE:
+	case SN_MEANS_REQUEUE:
+		return 1u << means;
+	default:
+		return 0;
+	}
 }
 
 /* late: snrun has had its time. */
@@ -173,14 +189,17 @@ static int64_t due_in(const struct sn_care *care, const struct care_job *job, en
 {
 	switch (how) {
 	case SN_CARE_ALONE:
-		return ALONE_MS;
+		return job->stuck ? STUCK_MS : ALONE_MS;
 	case SN_CARE_TELL:
 		return (int64_t)(care->conf->order_wait * 1000);
 	case SN_CARE_REQUEUE:
 		return care_retry_ms(job);
 	default:
-		/* Something that takes over may turn up. */
-		return job->means == SN_MEANS_IGNORE ? INT64_MAX / 2 : LOOK_AGAIN_MS;
+		if (job->means == SN_MEANS_IGNORE)
+			return INT64_MAX / 2;
+		/* Something that takes over may turn up, or snrun may come to its senses. */
+		return job->refused && care_retry_ms(job) > LOOK_AGAIN_MS ? care_retry_ms(job) :
+			LOOK_AGAIN_MS;
 	}
 }
 
@@ -207,6 +226,11 @@ static void settle(struct sn_care *care, struct care_job *job, struct sn_care_de
 	job->means = d->plan->means;
 	job->how = d->how;
 	job->due = care->eyes->ms + due_in(care, job, d->how);
+	if (d->how == SN_CARE_NOTHING)
+		job->refused = 0;
+	job->can = 0;
+	for (int m = 0; m < SN_MEANS_KINDS; m++)
+		job->can |= d->plan->option[m].can ? 1u << m : 0;
 	snprintf(job->node, sizeof(job->node), "%s", d->node);
 	for (uint32_t i = 0; i < d->n_orders; i++) {
 		const struct sn_view_node *is = sn_view_node(care->eyes->nodes, d->order[i].node);
@@ -276,10 +300,21 @@ static bool describe(struct sn_care *care, const struct care_job *job,
 }
 
 /* What the ladder cannot know of the ways here; 0: the plan will do. */
-static uint32_t not_so(const struct sn_care *care, const struct care_job *job,
+static uint32_t not_so(const struct sn_care *care, const struct care_job *job, bool late,
 		       const struct sn_ladder_plan *plan)
 {
+	const uint32_t own = 1u << SN_MEANS_RESTART | care_same_order(SN_MEANS_SWAP);
 	bool smaller = plan->option[SN_MEANS_SHRINK].can;
+
+	/* It has come to nothing by itself, and soon gives up; what helps is an order, or
+	 * members that start in a moment. */
+	if (job->stuck) {
+		bool order = plan->option[SN_MEANS_REPLACE].can || plan->option[SN_MEANS_REQUEUE].can;
+
+		if (plan->means == SN_MEANS_MOVE && job->comes && !late)
+			return 0;
+		return order && own & 1u << plan->means ? 1u << plan->means : 0;
+	}
 
 	/* What is smaller grows again by member jobs; what is requeued may wait for long. */
 	if (plan->means == SN_MEANS_REQUEUE && smaller && care->conf->members)
@@ -290,13 +325,13 @@ static uint32_t not_so(const struct sn_care *care, const struct care_job *job,
 	return 0;
 }
 
-static int ask_ladder(const struct sn_care *care, const struct care_job *job,
+static int ask_ladder(const struct sn_care *care, const struct care_job *job, bool late,
 		      struct sn_ladder_job *about, struct sn_ladder_plan *ret, struct sn_err *err)
 {
 	uint32_t drop;
 	int rc = sn_ladder(about, &care->conf->costs, job->failure, job->n_failures, ret, err);
 
-	while (!rc && (drop = not_so(care, job, ret))) {
+	while (!rc && (drop = not_so(care, job, late, ret))) {
 		about->allowed &= ~drop;
 		sn_ladder_plan_done(ret);
 		rc = sn_ladder(about, &care->conf->costs, job->failure, job->n_failures, ret, err);
@@ -307,7 +342,8 @@ static int ask_ladder(const struct sn_care *care, const struct care_job *job,
 int care_decide(struct sn_care *care, struct care_job *job, struct sn_err *err)
 {
 	const struct sn_attach *attach = care->eyes->attach(care->eyes->arg, job->id);
-	bool here = attach && attach->here, late = job->stands == job->key;
+	bool here = attach && attach->here, same = job->stands == job->key;
+	bool late = same && !job->at_once;
 	struct sn_care_decision d = { .job = job->id, .restarts = job->restarts,
 				      .uid = job->is->uid };
 	char (*name)[96] = calloc(job->n_failures, sizeof(*name));
@@ -333,11 +369,16 @@ int care_decide(struct sn_care *care, struct care_job *job, struct sn_err *err)
 	if (!rc) {
 		about.domain = domain;
 		about.atoms_elsewhere = atoms_elsewhere(care, job);
-		rc = ask_ladder(care, job, &about, &plan, err);
+		job->stuck = here && attach->state.phase == SN_ATTACH_STUCK;
+		job->comes = here && attach->state.pending;
+		job->refused = same ? job->refused : 0;
+		about.allowed &= ~job->refused;
+		rc = ask_ladder(care, job, late, &about, &plan, err);
 	}
 	if (!rc) {
-		if (late)
+		if (same)
 			job->n_told = 0;
+		job->at_once = false;
 		d.plan = &plan;
 		name_it(job, &d);
 		find_how(job, here, late, &d);

@@ -446,6 +446,7 @@ static void what_is_refused_is_tried_later_and_later(void **state)
 	(void)state;
 	bed_make(1, PER, 0);
 	bed_job(0, 5, 1, ELASTIC);
+	set_policy("default:no-replace,no-requeue");
 	bed_mark(1, 3, SN_HEALTH_QUARANTINE, false, "sick");
 	assert_int_equal(look(), 1);
 	for (int i = 0; i < 9; i++) {
@@ -465,6 +466,43 @@ static void what_is_refused_is_tried_later_and_later(void **state)
 	assert_int_equal(look(), 0);
 	bed.ms += 400000;
 	assert_int_equal(look(), 1);
+	bed_done();
+}
+
+static void refuse(int rc)
+{
+	sn_care_told(bed.care, 100, out.d[0].number, rc, bed.ms);
+}
+
+static void what_is_refused_is_not_the_only_means(void **state)
+{
+	(void)state;
+	bed_make(1, PER, 0);
+	bed_job(0, 5, 1, ELASTIC);
+	bed_mark(1, 3, SN_HEALTH_QUARANTINE, false, "sick");
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_SWAP, SN_CARE_TELL);
+	/* It has not come: the same again. */
+	refuse(-ETIMEDOUT);
+	assert_int_equal(look(), 0);
+	later(5);
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_SWAP, SN_CARE_TELL);
+	/* A smaller size would be the same order to its snrun. */
+	refuse(-EINVAL);
+	assert_true(sn_care_next(bed.care) <= bed.ms);
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_REPLACE, SN_CARE_TELL);
+	assert_int_equal(out.d[0].n_orders, 1);
+	assert_int_equal(out.d[0].order[0].op, SN_CONTROL_REPLACE);
+	assert_string_equal(out.d[0].order[0].node, "n2");
+	assert_false(out.d[0].again);
+	assert_int_equal(look(), 0);
+	/* Another set: all from the beginning. */
+	refuse(-EINVAL);
+	bed_mark(2, 1, SN_HEALTH_QUARANTINE, false, "sick");
+	assert_int_equal(look(), 1);
+	assert_true(out.d[0].means != SN_MEANS_REQUEUE);
 	bed_done();
 }
 
@@ -502,6 +540,10 @@ static void one_that_is_stuck_is_helped(void **state)
 	assert_int_equal(look(), 1);
 	IS(0, SN_MEANS_REPLACE, SN_CARE_TELL);
 	assert_string_equal(out.d[0].order[0].node, "");
+	/* not to be had after all: the next, at once */
+	refuse(-EINVAL);
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_REQUEUE, SN_CARE_TELL);
 	/* where nothing can stand in, anew */
 	bed.run[0].restarts++;
 	fill(0, 0);
@@ -509,6 +551,38 @@ static void one_that_is_stuck_is_helped(void **state)
 	assert_int_equal(look(), 1);
 	IS(0, SN_MEANS_REQUEUE, SN_CARE_TELL);
 	assert_int_equal(out.d[0].order[0].op, SN_CONTROL_REQUEUE);
+	bed_done();
+}
+
+/* What it would do by itself has come to nothing. */
+static void one_that_is_stuck_is_told_at_once(void **state)
+{
+	(void)state;
+	/* With room in another supernode. */
+	bed_make(2, 4, 0);
+	bed_job(0, 4, 0, ELASTIC);
+	assert_int_equal(look(), 0);
+	bed.down[1] = bed.down[2] = bed.down[3] = true;
+	bed_says(0, (uint32_t[]){ 0 }, 1, 2, SN_ATTACH_STUCK);
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_REQUEUE, SN_CARE_TELL);
+	/* Members of it wait and will start. */
+	bed.run[0].restarts++;
+	bed.run[0].attach.state.pending = 2;
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_MOVE, SN_CARE_ALONE);
+	later(9);
+	assert_int_equal(look(), 0);
+	/* Not so, and it must not give up first. */
+	later(1.5);
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_REQUEUE, SN_CARE_TELL);
+	/* Where no order would help it is left alone. */
+	bed.run[0].restarts++;
+	bed.run[0].attach.state.pending = 0;
+	set_policy("default:no-requeue,no-replace");
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_MOVE, SN_CARE_ALONE);
 	bed_done();
 }
 
@@ -744,6 +818,8 @@ int main(void)
 		cmocka_unit_test(what_is_refused_is_tried_later_and_later),
 		cmocka_unit_test(a_failure_during_recovery),
 		cmocka_unit_test(one_that_is_stuck_is_helped),
+		cmocka_unit_test(one_that_is_stuck_is_told_at_once),
+		cmocka_unit_test(what_is_refused_is_not_the_only_means),
 		cmocka_unit_test(many_jobs_of_one_supernode_by_priority),
 		cmocka_unit_test(a_whole_supernode),
 		cmocka_unit_test(what_is_free_elsewhere_must_be_the_jobs),
