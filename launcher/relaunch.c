@@ -92,6 +92,15 @@ static void tell_fault(void *ctx, uint32_t node, const struct sn_pf_fault *fault
 	snrun_tell_fault(ctx, node, fault);
 }
 
+/* Nodes that did not pass are to have no ranks, also when all is placed anew. */
+static int avoid_lost(struct snrun *run, const struct past *past, struct sn_err *err)
+{
+	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
+		if (past->lost[i] && sn_names_add(&run->avoid, run->plan.node[i].name))
+			return sn_err_set(err, -ENOMEM, "no memory");
+	return 0;
+}
+
 /* Nodes that do not pass are replaced, and what there is then is checked anew. */
 static int check_nodes(struct snrun *run, struct past *past, struct sn_err *err)
 {
@@ -113,10 +122,12 @@ static int check_nodes(struct snrun *run, struct past *past, struct sn_err *err)
 		return 0;
 	}
 	while ((rc = sn_preflight(&ask, &run->plan, run->dir, past->lost, err)) > 0) {
-		rc = repair_nodes(run, past, NULL, err);
+		rc = avoid_lost(run, past, err);
 		if (!rc)
+			rc = repair_nodes(run, past, NULL, err);
+		if (!rc && !run->requeue)
 			rc = write_files(run, err);
-		if (rc)
+		if (rc || run->requeue)
 			break;
 	}
 	past->checked = true;
@@ -159,7 +170,7 @@ static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
 	if (!rc && run->preflight && !past->checked)
 		rc = check_nodes(run, past, err);
 	/* Not before: a node that hangs would hold it up. */
-	if (!rc)
+	if (!rc && !run->requeue)
 		rc = distribute(run, past, err);
 	return rc;
 }
@@ -365,7 +376,7 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 		*ret_code = 128 + run->stop_signal;
 		return 1;
 	}
-	if (rc)
+	if (rc || run->requeue)
 		return rc;
 	past->started = snrun_now_ms();
 	sn_ckptwatch_start(&run->ckpt, run->dir, past->started);

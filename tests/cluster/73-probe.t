@@ -180,7 +180,7 @@ snrun --preflight --max-restarts 0 true
 END
 chmod 755 "$WORK/pre.sh"
 id=$(submit --parallel=dp=8 -w n006,n008 "$WORK/pre.sh")
-ok "a preflight fails" await "$id" "FAILED COMPLETED"
+ok "a preflight fails" await "$id" "FAILED COMPLETED" || diag "$(cat "$WORK/$id.out")"
 like "and names the node" "$(cat "$WORK/$id.out")" '^snrun: preflight: n006: .*card 1 is broken'
 ok "its cards are suspect" until_true 60 is_masked n006 '0 suspect,1 suspect,2 suspect,3 suspect' || diag "$(snctl health show n006)"
 is "those of the other are not" "$(masked n008)" ""
