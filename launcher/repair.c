@@ -154,7 +154,9 @@ int repair_nodes(struct snrun *run, struct past *past,
 {
 	int rc = replace_lost(run, past, live, err);
 
-	if (rc != -ENODEV || (!run->elastic && !snrun_link_is_up()))
+	/* A job that is not to be started again ends; it is not to be requeued either. */
+	if (rc != -ENODEV ||
+	    (!run->elastic && (!past->restarts.max || !snrun_link_is_up())))
 		return rc;
 	snrun_say("%s", err->text);
 	return shrink(run, past, err);
