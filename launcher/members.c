@@ -239,7 +239,7 @@ static bool fill_to(struct snrun *run, uint32_t to, bool extra)
 		if (rc && rc != -EIO)
 			rc = snrun_submit_member(run, dp[i], extra, false, &id, &err);
 		if (!rc && snrun_members_add(run, id, dp[i], extra))
-			rc = -ENOMEM;
+			rc = sn_err_set(&err, -ENOMEM, "no memory");
 		if (rc) {
 			snrun_say("a member job of dp=%u cannot be submitted, so the job goes on without: %s",
 				  dp[i], err.text);
