@@ -54,9 +54,9 @@
  *   (SN_NODE_DRAWS) only so many serve as may begin to: the required ones, then
  *   those that hold most, then the first of equals, not late or degraded ones
  *   first. What a supernode can host, and so 2 and 3, is as exact as without;
- *   4 to 6 are the best among the nodes that serve. With unit_block over
- *   node_block the units that hold most come first, and another choice of nodes
- *   may host more.
+ *   4 to 6 are the best among the nodes that serve, so ret->exact is false. With
+ *   unit_block over node_block those serve that hold the most unit blocks
+ *   together; for spares or exact_nodes another choice may host more.
  * - Each required node runs ranks (at least one node block).
  * - exact_nodes: exactly that many nodes run ranks.
  * - In 6, left are the free cards of all nodes but absent ones less the ranks.

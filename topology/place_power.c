@@ -5,8 +5,8 @@
  * Of those that draw nothing yet, only so many serve as may begin to. To take
  * those that hold most loses nothing that could be hosted: any choice of as many
  * nodes is matched by nodes that hold no less. Only where unit blocks are larger
- * than node blocks it depends on which nodes stand together; then whole units are
- * taken, the largest first.
+ * than node blocks it depends on which nodes stand together: then a dynamic
+ * programme over the units finds the choice that holds most unit blocks.
  */
 #include "config.h"
 
@@ -15,74 +15,67 @@
 
 #include "topology/place_internal.h"
 
+/* A node that would begin to draw. */
 struct fresh {
 	uint32_t node, cap;
+	uint32_t first; /* of its unit, or itself where it is in none */
 	uint32_t turn; /* late, degraded */
-	uint32_t weight;
-	bool must;
-	/* Of the unit's usable nodes, where it is in none its own: what they hold, the
-	 * sum of turns and of weights, the first. */
-	struct whole {
-		uint64_t weight;
-		uint32_t blocks, turn, first;
-	} unit;
+	uint64_t weight;
+	bool must, take;
 };
 
-static int less(uint32_t a, uint32_t b)
+/* What a choice of nodes is worth: most unit blocks, fewest late and degraded
+ * ones, least weight. */
+struct worth {
+	int64_t blocks; /* < 0: a required node is left out */
+	uint64_t turn, weight;
+};
+
+static int less(uint64_t a, uint64_t b)
 {
 	return a < b ? -1 : a > b;
 }
 
-/* Units of the same worth come in topology order, and their nodes together. */
-static int by_unit(const struct fresh *a, const struct fresh *b)
+static int by_worth(const void *x, const void *y)
 {
-	int rc = less(b->unit.blocks, a->unit.blocks);
+	const struct fresh *a = x, *b = y;
+	int rc = less(b->take, a->take);
 
 	if (!rc)
-		rc = less(a->unit.turn, b->unit.turn);
-	if (!rc && a->unit.weight != b->unit.weight)
-		rc = a->unit.weight < b->unit.weight ? -1 : 1;
-	return rc ? rc : less(a->unit.first, b->unit.first);
-}
-
-static int compare(const struct fresh *a, const struct fresh *b, bool units)
-{
-	int rc = less(b->must, a->must);
-
-	if (!rc && units)
-		rc = by_unit(a, b);
+		rc = less(b->must, a->must);
 	if (!rc)
 		rc = less(b->cap, a->cap);
 	if (!rc)
 		rc = less(a->turn, b->turn);
 	if (!rc)
-		rc = by_unit(a, b);
-	if (!rc)
 		rc = less(a->weight, b->weight);
 	return rc ? rc : less(a->node, b->node);
 }
 
-static int by_worth(const void *a, const void *b)
+static int by_unit(const void *x, const void *y)
 {
-	return compare(a, b, false);
+	const struct fresh *a = x, *b = y;
+	int rc = less(a->first, b->first);
+
+	return rc ? rc : by_worth(x, y);
 }
 
-static int by_unit_worth(const void *a, const void *b)
+static bool better(const struct worth *a, const struct worth *b)
 {
-	return compare(a, b, true);
+	if (a->blocks != b->blocks)
+		return a->blocks > b->blocks;
+	if (a->turn != b->turn)
+		return a->turn < b->turn;
+	return a->weight < b->weight;
 }
 
-static void add(struct whole *unit, const struct fresh *node)
-{
-	if (!unit->blocks)
-		unit->first = node->node;
-	unit->blocks += node->cap;
-	unit->turn += node->turn;
-	unit->weight += node->weight;
-}
+struct unit {
+	uint32_t drawn; /* node blocks of its nodes that draw already */
+	uint32_t first; /* of the others, + 1; 0: none yet */
+};
 
 static uint32_t find_fresh(const struct pl *p, uint32_t s, struct fresh *fresh,
-			   struct whole *unit)
+			   struct unit *unit)
 {
 	const struct sn_topo_supernode *t = &p->topo->supernode[s];
 	uint32_t n = 0;
@@ -92,6 +85,7 @@ static uint32_t find_fresh(const struct pl *p, uint32_t s, struct fresh *fresh,
 		uint32_t u = p->topo->node[i].unit;
 		struct fresh one = {
 			.node = i, .cap = pl_usable(p, i) ? pl_blocks(p, i) : 0,
+			.first = i,
 			.turn = (node->flags & SN_NODE_DEGRADED ? 2 : 0) +
 				(node->flags & SN_NODE_LATE ? 1 : 0),
 			.weight = node->weight,
@@ -100,20 +94,97 @@ static uint32_t find_fresh(const struct pl *p, uint32_t s, struct fresh *fresh,
 
 		if (!one.cap)
 			continue;
-		if (u < p->topo->n_units)
-			add(&unit[u], &one);
-		if (!(node->flags & SN_NODE_DRAWS))
-			fresh[n++] = one;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t u = p->topo->node[fresh[i].node].unit;
-
-		if (u < p->topo->n_units)
-			fresh[i].unit = unit[u];
-		else
-			add(&fresh[i].unit, &fresh[i]);
+		if (node->flags & SN_NODE_DRAWS) {
+			if (u < p->topo->n_units)
+				unit[u].drawn += one.cap;
+			continue;
+		}
+		if (u < p->topo->n_units) {
+			if (!unit[u].first)
+				unit[u].first = i + 1;
+			one.first = unit[u].first - 1;
+		}
+		fresh[n++] = one;
 	}
 	return n;
+}
+
+/* One unit's nodes, n of them, weighed against what best[m] has of the units
+ * before it with at most m nodes, 0 <= m <= may; how many it gets in pick[m]. */
+static void add_unit(const struct pl *p, const struct fresh *node, uint32_t n,
+		     uint32_t drawn, uint32_t may, struct worth *best,
+		     uint32_t *pick)
+{
+	for (uint32_t m = may + 1; m-- > 0;) {
+		struct worth found = { .blocks = -1 }, mine = { 0 };
+		uint32_t caps = drawn;
+
+		pick[m] = 0;
+		for (uint32_t k = 0; k <= n && k <= m; k++) {
+			struct worth sum = best[m - k];
+
+			if (k) {
+				caps += node[k - 1].cap;
+				mine.turn += node[k - 1].turn;
+				mine.weight += node[k - 1].weight;
+			}
+			if (sum.blocks < 0 || (k < n && node[k].must))
+				continue;
+			sum.blocks += caps / p->per_unit;
+			sum.turn += mine.turn;
+			sum.weight += mine.weight;
+			if (found.blocks < 0 || better(&sum, &found)) {
+				found = sum;
+				pick[m] = k;
+			}
+		}
+		best[m] = found;
+	}
+}
+
+/* Sets take of at most may nodes; of none where required ones do not fit, or
+ * where it is too much work. */
+static int choose_units(struct pl *p, struct fresh *fresh, uint32_t n,
+			const struct unit *unit, uint32_t may)
+{
+	uint64_t steps = (uint64_t)n * (may + 1);
+	struct worth *best;
+	uint32_t *pick, *end, units = 0;
+
+	if (steps > SN_PLACE_EXACT_WORK)
+		return 0;
+	best = pl_alloc(may + 1, sizeof(*best));
+	pick = pl_alloc(steps, sizeof(*pick));
+	end = pl_alloc(n, sizeof(*end));
+	if (!best || !pick || !end) {
+		free(best);
+		free(pick);
+		free(end);
+		return -ENOMEM;
+	}
+	qsort(fresh, n, sizeof(*fresh), by_unit);
+	for (uint32_t i = 0, first = 0; i < n; i++) {
+		uint32_t u = p->topo->node[fresh[i].node].unit;
+
+		if (i + 1 < n && fresh[i + 1].first == fresh[i].first)
+			continue;
+		add_unit(p, &fresh[first], i + 1 - first,
+			 u < p->topo->n_units ? unit[u].drawn : 0, may, best,
+			 &pick[(size_t)units * (may + 1)]);
+		first = end[units++] = i + 1;
+	}
+	for (uint32_t m = may; best[may].blocks >= 0 && units-- > 0;) {
+		uint32_t first = units ? end[units - 1] : 0;
+		uint32_t k = pick[(size_t)units * (may + 1) + m];
+
+		for (uint32_t i = first; i < first + k; i++)
+			fresh[i].take = true;
+		m -= k;
+	}
+	free(best);
+	free(pick);
+	free(end);
+	return 0;
 }
 
 int pl_keep_idle(struct pl *p, uint32_t s)
@@ -122,7 +193,8 @@ int pl_keep_idle(struct pl *p, uint32_t s)
 	uint32_t keep = p->state->supernode ? p->state->supernode[s].keep_idle : 0;
 	uint32_t still = 0, may, n;
 	struct fresh *fresh;
-	struct whole *unit;
+	struct unit *unit;
+	int rc = 0;
 
 	if (!keep)
 		return 0;
@@ -137,12 +209,15 @@ int pl_keep_idle(struct pl *p, uint32_t s)
 		return -ENOMEM;
 	}
 	n = find_fresh(p, s, fresh, unit);
-	if (n > may)
-		qsort(fresh, n, sizeof(*fresh),
-		      p->per_unit > 1 ? by_unit_worth : by_worth);
+	if (n > may) {
+		p->exact = false; /* another choice may be better in 4 to 7 */
+		if (p->per_unit > 1)
+			rc = choose_units(p, fresh, n, unit, may);
+		qsort(fresh, n, sizeof(*fresh), by_worth);
+	}
 	for (uint32_t i = may; i < n; i++)
 		p->held[fresh[i].node] = PL_HELD_IDLE;
 	free(fresh);
 	free(unit);
-	return 0;
+	return rc;
 }

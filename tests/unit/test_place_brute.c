@@ -101,6 +101,14 @@ static bool judge_map(struct gen_case *c, struct oracle *o,
 	return ok;
 }
 
+/* Under a PowerLimit the nodes that serve are those that hold the most unit
+ * blocks; what spares or an exact number of nodes need may be others (place.h). */
+static bool by_other_nodes(const struct gen_case *c)
+{
+	return c->request.unit_block > c->request.node_block &&
+	       (c->request.spares || c->request.exact_nodes);
+}
+
 static bool judge_answer(struct gen_case *c, struct oracle *o,
 			 const struct sn_placement *p, const uint32_t *best,
 			 const struct oracle_key *best_key)
@@ -111,7 +119,7 @@ static bool judge_answer(struct gen_case *c, struct oracle *o,
 
 	if (oracle_check_placement(o, p, ranks, why))
 		return object("illegal: %.400s", why);
-	if (!p->exact)
+	if (!p->exact && !o->power)
 		return object("a small case is said not to be exact");
 	oracle_key(o, ranks, &key);
 	if (o->power) {
@@ -119,8 +127,7 @@ static bool judge_answer(struct gen_case *c, struct oracle *o,
 
 		key.n = firm.n = key.n_firm;
 		cmp = oracle_key_cmp(&key, &firm);
-		/* As far as units allow. */
-		if (cmp > 0 && c->request.unit_block > c->request.node_block)
+		if (cmp > 0 && by_other_nodes(c))
 			cmp = 0;
 	} else {
 		cmp = oracle_key_cmp(&key, best_key);
@@ -159,9 +166,8 @@ static bool judge(struct gen_case *c)
 	was_feasible = oracle_search(&o, best, &key);
 	memset(&placement, 0, sizeof(placement));
 	rc = sn_place(&c->topo, &c->state, &c->request, &placement, &err);
-	if (was_feasible && rc == -ENOSPC && o.power &&
-	    c->request.unit_block > c->request.node_block)
-		ok = true; /* another choice of nodes; place.h says so */
+	if (was_feasible && rc == -ENOSPC && o.power && by_other_nodes(c))
+		ok = true;
 	else if (was_feasible && rc)
 		ok = object("refused (%d %s), but%s is legal", rc, err.text,
 			    ranks_text(best, c->topo.n_nodes));
