@@ -20,8 +20,8 @@
  *
  * The neighbour is the next node with ranks of the same supernode in layout.json, the
  * last one's the first; where a supernode has only one, the next node of the job. Shards
- * go over a TCP connection to a thread in the other node's first rank, known by a secret
- * in the job directory, which all nodes must share.
+ * go over a TCP connection to a thread in the other node's first rank. Both ends know each
+ * other by a secret in the job directory, which all nodes must share; it is never sent.
  *
  * All calls return 0 or -errno, and take NULL. One thread of the program at a time.
  */

@@ -2,7 +2,8 @@
 /*
  * snmem_internal.h - how the parts of libsnmem fit: snmem.c is what programs call,
  * snmemfile.c the shards in a region, snmemplan.c what nodes tell each other in files
- * of the job directory, snmemnet.c the connections.
+ * of the job directory, snmemserve.c and snmemnet.c the two ends of a connection, and
+ * snmemauth.c how each knows the other.
  */
 #ifndef SN_LAUNCHER_SNMEM_INTERNAL_H
 #define SN_LAUNCHER_SNMEM_INTERNAL_H
@@ -49,6 +50,7 @@ void mem_region_dir(const char *job_dir, char name[MEM_NAME]);
 /* The user's own directory below another: made if need be. -EPERM: somebody else's,
  * or others may write to it; -ENOTDIR: a symbolic link or something else. */
 int mem_dir(const char *parent, const char *name);
+int mem_dir_is_own(int fd); /* 0 or -EPERM */
 /* Write a shard whole, at most once. sync: to shared storage. */
 int mem_write(int dir, const char *name, const struct mem_head *head, const void *data,
 	      bool sync);
@@ -114,17 +116,96 @@ void mem_decision_done(struct mem_decision *d);
  * is none. */
 size_t mem_neighbour(const char *const *supernode, size_t n, size_t node);
 
-/* ---- connections (snmemnet.c) ------------------------------------------------------------ */
+/* ---- who is at the other end (snmemauth.c) ------------------------------------------------ */
+
+/*
+ * Both ends have the server's secret from the job directory, and neither says it. The
+ * server begins with a number, the client answers with one of its own, what it wants and
+ * an HMAC-SHA256 of all that under the secret; so does the server with its answer, before
+ * a byte of a shard goes either way. What is recorded on the wire is no use afterwards, as
+ * the numbers are others then; nor is what a client says to somebody who has got the
+ * port of a server that is gone.
+ *
+ * The shard's checksum is so signed, but guards against damage, not malice: who can change
+ * packets on their way between the nodes can change a shard.
+ */
+#define MEM_NONCE 16
+#define MEM_MAC 32
+
+struct mem_auth {
+	char token[MEM_TOKEN];
+	unsigned char server[MEM_NONCE], client[MEM_NONCE];
+};
+
+enum mem_says { MEM_HELLO = 'h', MEM_WELCOME = 'w', MEM_RECEIPT = 'r' };
+
+int mem_nonce(unsigned char nonce[MEM_NONCE]);
+/* -ENOSYS: built without libgcrypt. */
+int mem_sign(const struct mem_auth *auth, enum mem_says says, const void *data, size_t len,
+	     unsigned char ret[MEM_MAC]);
+/* -EKEYREJECTED: it is not of who has the secret. */
+int mem_check(const struct mem_auth *auth, enum mem_says says, const void *data, size_t len,
+	      const unsigned char mac[MEM_MAC]);
+
+/* ---- connections: snmemserve.c, snmemnet.c ------------------------------------------------ */
+
+enum mem_op { MEM_PUT = 1, MEM_GET };
+
+/* In this order: greeting, hello, welcome; a shard; after a PUT's a receipt. In the
+ * machine's byte order, as shards are. */
+struct mem_greeting {
+	char magic[8];
+	unsigned char nonce[MEM_NONCE];
+};
+
+struct mem_hello {
+	unsigned char nonce[MEM_NONCE];
+	uint64_t session;
+	uint32_t op, zero;
+	struct mem_head head; /* PUT: of what is to follow; GET: its id is asked for */
+	unsigned char mac[MEM_MAC]; /* of all before it */
+};
+
+struct mem_welcome {
+	int32_t answer; /* 0, or -errno: nothing follows */
+	uint32_t zero;
+	struct mem_head head; /* GET: of what follows */
+	unsigned char mac[MEM_MAC];
+};
+
+struct mem_receipt {
+	int32_t answer;
+	uint32_t zero;
+	unsigned char mac[MEM_MAC];
+};
+
+extern const char mem_magic[8];
+
+/* -ETIMEDOUT, -EPIPE: the other end has gone. */
+int mem_put_all(int fd, const void *data, size_t len);
+int mem_get_all(int fd, void *data, size_t len);
+/* A shard's data, from its file. */
+int mem_put_file(int to, int fd, size_t len);
+void mem_be_patient(int fd);
 
 struct mem_serve;
+struct mem_serve_options {
+	int dir; /* the region */
+	uint64_t tag, session;
+	unsigned keep;
+	const char *token;
+	unsigned stranger_ms; /* who has not proved himself by then is left; 0: 5000 */
+};
 /* Give out and take in shards, in threads. */
-int mem_serve_start(int dir, uint64_t tag, uint64_t session, unsigned keep,
-		    const char *token, struct mem_serve **ret, uint16_t *ret_port);
-void mem_serve_stop(struct mem_serve *serve);
+int mem_serve_start(const struct mem_serve_options *options, struct mem_serve **ret,
+		    uint16_t *ret_port);
+void mem_serve_stop(struct mem_serve *serve); /* NULL is fine; waits for what is under way */
 
 int mem_put(const struct mem_server *to, uint64_t session, const struct mem_head *head,
 	    int fd);
 int mem_get(const struct mem_server *from, uint64_t session, uint64_t tag,
 	    const struct mem_id *id, void **ret_data, uint64_t *ret_len);
+/* What such an error means. */
+const char *mem_why(int rc);
 
 #endif

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * snmem_state.h - a rank's state, for snmem.c and snmemcopy.c.
+ * snmem_state.h - a rank's state, for snmem.c, snmemsetup.c, snmemlast.c and snmemcopy.c.
  */
 #ifndef SN_LAUNCHER_SNMEM_STATE_H
 #define SN_LAUNCHER_SNMEM_STATE_H
 
 #include <pthread.h>
 
+#include "launcher/snmem.h"
 #include "launcher/snmem_internal.h"
+
+#define EXPORT __attribute__((visibility("default")))
 
 struct mem_node {
 	char name[MEM_NAME], address[MEM_NAME], supernode[MEM_NAME];
@@ -41,7 +44,10 @@ struct snmem {
 
 __attribute__((format(printf, 2, 3)))
 void mem_failed(struct snmem *mem, const char *fmt, ...);
-/* A node's list of this session. -ENOENT */
+/* snmemsetup.c: -errno with a sentence in why. */
+int mem_set_up(struct snmem *mem, const struct snmem_options *options, char *why, size_t size);
+
+/* snmemlast.c: a node's list of this session. -ENOENT */
 int mem_list_of(struct snmem *mem, const char *node, struct mem_list *ret);
 
 /* snmemcopy.c: the neighbour's copy, and shared storage, in a thread. */

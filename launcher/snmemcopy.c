@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "launcher/snmem_state.h"
+#include "launcher/writeat.h"
 
 #define LATEST "latest"
 #define FLUSH_LOOK_MS 50
@@ -58,7 +59,7 @@ static int send_copy(struct snmem *mem, int fd)
 		mem_failed(mem, rc == -ENOSPC ?
 			   "iteration %" PRIu64 " has no copy: the region of node %s is too small%s" :
 			   "iteration %" PRIu64 " has no copy on node %s: %s",
-			   mem->head.id.iteration, node, rc == -ENOSPC ? "" : strerror(-rc));
+			   mem->head.id.iteration, node, rc == -ENOSPC ? "" : mem_why(rc));
 	return rc;
 }
 
@@ -80,27 +81,17 @@ static bool all_there(struct snmem *mem)
 
 static int mark(struct snmem *mem)
 {
-	char temporary[64], text[32];
-	int n = snprintf(text, sizeof(text), "%" PRIu64 "\n", mem->head.id.iteration), fd, rc = 0;
+	char text[32];
+	const struct iovec part = {
+		text, (size_t)snprintf(text, sizeof(text), "%" PRIu64 "\n", mem->head.id.iteration),
+	};
 
 	for (int waited = 0; !all_there(mem); waited += FLUSH_LOOK_MS) {
 		if (waited >= FLUSH_WAIT_MS)
 			return -ETIMEDOUT;
 		pause_ms(FLUSH_LOOK_MS);
 	}
-	snprintf(temporary, sizeof(temporary), "." LATEST ".%ld", (long)getpid());
-	fd = openat(mem->flush, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, (size_t)n) != n || fsync(fd))
-		rc = -EIO;
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && renameat(mem->flush, temporary, mem->flush, LATEST))
-		rc = -errno;
-	if (!rc && fsync(mem->flush))
-		rc = -errno;
-	return rc;
+	return sn_write_at(mem->flush, LATEST, &part, 1, true);
 }
 
 static int flush(struct snmem *mem, int fd)

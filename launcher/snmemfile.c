@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "launcher/snmem_internal.h"
+#include "launcher/writeat.h"
 
 static const char magic[8] = "SNMEMCK1";
 
@@ -102,10 +103,18 @@ void mem_region_dir(const char *job_dir, char name[MEM_NAME])
 		 mem_sum(1, job_dir, strlen(job_dir)));
 }
 
+int mem_dir_is_own(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	return st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH) ? -EPERM : 0;
+}
+
 int mem_dir(const char *parent, const char *name)
 {
 	int up = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd, rc = 0;
-	struct stat st;
 
 	if (up < 0)
 		return -errno;
@@ -117,10 +126,7 @@ int mem_dir(const char *parent, const char *name)
 	close(up);
 	if (rc)
 		return rc;
-	if (fstat(fd, &st))
-		rc = -errno;
-	else if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		rc = -EPERM;
+	rc = mem_dir_is_own(fd);
 	if (!rc)
 		return fd;
 	close(fd);
@@ -129,47 +135,14 @@ int mem_dir(const char *parent, const char *name)
 
 /* ---- one shard ------------------------------------------------------------------------------ */
 
-static int write_all(int fd, const void *data, size_t len)
-{
-	const char *at = data;
-
-	while (len) {
-		ssize_t n = write(fd, at, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 int mem_write(int dir, const char *name, const struct mem_head *head, const void *data,
 	      bool sync)
 {
-	char temporary[MEM_NAME + 32];
-	int fd, rc;
+	const struct iovec part[] = {
+		{ (void *)(uintptr_t)head, sizeof(*head) }, { (void *)(uintptr_t)data, head->len },
+	};
 
-	snprintf(temporary, sizeof(temporary), ".%s.%ld", name, (long)getpid());
-	fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	rc = write_all(fd, head, sizeof(*head));
-	if (!rc)
-		rc = write_all(fd, data, head->len);
-	if (!rc && sync && fsync(fd))
-		rc = -errno;
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && renameat(dir, temporary, dir, name))
-		rc = -errno;
-	if (!rc && sync && fsync(dir))
-		rc = -errno;
-	if (rc)
-		unlinkat(dir, temporary, 0);
-	return rc;
+	return sn_write_at(dir, name, part, 2, sync);
 }
 
 static int read_all(int fd, void *data, size_t len, off_t at)

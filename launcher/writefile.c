@@ -7,12 +7,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "launcher/writeat.h"
 #include "launcher/writefile.h"
 
 static int say(struct sn_err *err, int code, const char *dir, const char *name)
@@ -123,56 +124,18 @@ int sn_dir_make(const char *dir, int *ret_fd, struct sn_err *err)
 	return rc;
 }
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 int sn_write_file(const char *dir, const char *name, const void *data,
 		  size_t len, struct sn_err *err)
 {
-	char tmp[256];
-	int dirfd, fd, rc;
+	const struct iovec part = { (void *)(uintptr_t)data, len };
+	int dirfd, rc;
 
-	if (snprintf(tmp, sizeof(tmp), ".%s.%ld", name, (long)getpid()) >=
-	    (int)sizeof(tmp) || strchr(name, '/'))
+	if (!*name || strchr(name, '/'))
 		return sn_err_set(err, -EINVAL, "%s: no name for a file", name);
 	rc = sn_dir_open(dir, &dirfd, err);
 	if (rc)
 		return rc;
-	/* What a killed process of our number has left. */
-	unlinkat(dirfd, tmp, 0);
-	fd = openat(dirfd, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
-		    O_CLOEXEC, 0600);
-	if (fd < 0) {
-		rc = -errno;
-		close(dirfd);
-		return say(err, rc, dir, name);
-	}
-	rc = write_all(fd, data, len);
-	if (!rc && fsync(fd))
-		rc = -errno;
-	/* NFS tells of a full disk only here. */
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && renameat(dirfd, tmp, dirfd, name))
-		rc = -errno;
-	if (rc)
-		unlinkat(dirfd, tmp, 0);
-	else
-		/* The name, too, is to survive; a directory that cannot be
-		 * synchronised has its file nevertheless. */
-		(void)fsync(dirfd);
+	rc = sn_write_at(dirfd, name, &part, 1, true);
 	close(dirfd);
 	return rc ? say(err, rc, dir, name) : 0;
 }
@@ -180,49 +143,17 @@ int sn_write_file(const char *dir, const char *name, const void *data,
 int sn_read_file(const char *dir, const char *name, size_t max,
 		 char **ret_text, size_t *ret_len, struct sn_err *err)
 {
-	size_t len = 0, size;
-	struct stat st;
-	char *text;
-	int dirfd, fd, rc;
+	int dirfd, rc;
 
 	rc = sn_dir_open(dir, &dirfd, err);
 	if (rc)
 		return rc;
-	fd = openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	rc = fd < 0 ? -errno : 0;
+	rc = sn_read_at(dirfd, name, max, ret_text, ret_len);
 	close(dirfd);
-	if (rc)
-		return sn_err_set(err, rc, "%s/%s: cannot be opened: %s", dir,
-				  name, strerror(-rc));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size > max) {
-		close(fd);
+	if (rc == -EFBIG)
 		return sn_err_set(err, -EINVAL,
 				  "%s/%s: not a file of at most %zu bytes", dir,
 				  name, max);
-	}
-	size = (size_t)st.st_size;
-	text = malloc(size + 1);
-	while (text && len < size) {
-		ssize_t n = read(fd, text + len, size - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			rc = -errno;
-		if (n <= 0)
-			break;
-		len += (size_t)n;
-	}
-	close(fd);
-	if (!text)
-		return sn_err_set(err, -ENOMEM, "%s/%s: no memory", dir, name);
-	if (rc) {
-		free(text);
-		return sn_err_set(err, rc, "%s/%s: cannot be read: %s", dir,
-				  name, strerror(-rc));
-	}
-	text[len] = '\0';
-	*ret_text = text;
-	*ret_len = len;
-	return 0;
+	return rc ? sn_err_set(err, rc, "%s/%s: cannot be read: %s", dir, name,
+			       strerror(-rc)) : 0;
 }

@@ -77,6 +77,8 @@ AS_IF([test "x$have_slurm" = xyes],
   [AC_MSG_NOTICE([without a Slurm source the plugins and snctl's live commands are left out; to have them, give --with-slurm=PREFIX --with-slurm-source=DIR, or run contrib/quickstart])])
 AS_IF([test "x$have_mhd" = xno],
   [AC_MSG_NOTICE([without libmicrohttpd (libmicrohttpd-dev) snelasticd has no metrics over HTTP])])
+AS_IF([test "x$have_gcrypt" = xno],
+  [AC_MSG_NOTICE([without libgcrypt (libgcrypt20-dev) libsnmem keeps no copies of shards on other nodes])])
 AS_IF([test "x$have_cmocka" = xno],
   [AC_MSG_NOTICE([without cmocka (libcmocka-dev) the unit tests are left out])])
 ])

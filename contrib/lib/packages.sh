@@ -3,7 +3,7 @@
 # tests need. python3 whole, as python3-minimal has no json module. Proved in clean Debian 12 and 13 roots by tests/clean-root.
 
 SN_PACKAGES="autoconf automake libtool pkg-config gcc libc6-dev make
-	libmunge-dev munge libjson-c-dev libhwloc-dev libcmocka-dev libsqlite3-dev libmicrohttpd-dev
+	libmunge-dev munge libjson-c-dev libhwloc-dev libcmocka-dev libsqlite3-dev libmicrohttpd-dev libgcrypt20-dev
 	iproute2 util-linux python3"
 
 packages_missing()

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 . "$TESTS/train.sh"
 . "$TESTS/resize.sh"
+grep -qs '^#define HAVE_GCRYPT 1' "$SN_BUILDDIR/config.h" || skip_all "built without libgcrypt"
 CL_NODES=4 CL_PER=4 CL_PODS=1 CL_UNIT=0 CL_POOL=1G
 start_cluster
 echo "JobDir=$WORK/jobs/%j RestartWait=3 NodePoll=200 ElasticPoll=1 ElasticWait=20" >>"$CL_DIR/etc/supernode.conf"

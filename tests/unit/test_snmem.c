@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -18,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -79,7 +77,7 @@ static void fill(char *data, uint64_t iteration, int rank)
 		data[i] = (char)(iteration * 31 + (uint64_t)rank * 7 + (uint64_t)i);
 }
 
-static void lay_out(const struct job *job)
+static void lay_out(const struct job *job, int per_node)
 {
 	char path[128];
 	FILE *f;
@@ -91,12 +89,12 @@ static void lay_out(const struct job *job)
 	fprintf(f, "{\"nodes\":[");
 	for (int i = 0; i < job->n_nodes; i++) {
 		assert_int_equal(shell("mkdir -p -m 700 %s/%s", top, job->node[i]), 0);
-		fprintf(f, "{\"name\":\"%s\",\"address\":\"127.0.0.1\",\"supernode\":\"a\",\"ranks\":2},",
-			job->node[i]);
+		fprintf(f, "{\"name\":\"%s\",\"address\":\"127.0.0.1\",\"supernode\":\"a\",\"ranks\":%d},",
+			job->node[i], per_node);
 	}
 	fprintf(f, "{\"name\":\"spare\",\"supernode\":\"a\",\"ranks\":0}],\"ranks\":[");
-	for (int r = 0; r < 2 * job->n_nodes; r++)
-		fprintf(f, "%s[\"%s\",%d]", r ? "," : "", job->node[r / 2], r % 2);
+	for (int r = 0; r < per_node * job->n_nodes; r++)
+		fprintf(f, "%s[\"%s\",%d]", r ? "," : "", job->node[r / per_node], r % per_node);
 	fprintf(f, "]}");
 	fclose(f);
 }
@@ -161,7 +159,7 @@ static void run(const struct job *job)
 
 	pthread_barrierattr_t shared;
 
-	lay_out(job);
+	lay_out(job, 2);
 	step = mmap(NULL, sizeof(*step), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(step != MAP_FAILED);
 	pthread_barrierattr_init(&shared);
@@ -294,6 +292,93 @@ static void flushed_ones_are_found(void **state)
 	run(&job);
 }
 
+/* One rank a node, and no barriers: the program of one ends in the middle. */
+static struct snmem *begin(const char *node, int rank, int generation, uint64_t want)
+{
+	char region[128], dir[128], why[256] = "";
+	const struct snmem_options o = {
+		.rank = rank, .world = 2, .local_rank = 0, .generation = generation,
+		.node = node, .region = region, .job_dir = dir, .wait_ms = 20000,
+	};
+	struct snmem *mem;
+	uint64_t iteration = 0;
+	int world, rc;
+
+	snprintf(region, sizeof(region), "%s/%s", top, node);
+	snprintf(dir, sizeof(dir), "%s/job", top);
+	mem = snmem_open(&o, why, sizeof(why));
+	MUST(mem);
+	rc = snmem_last(mem, &iteration, &world);
+	MUST(rc == (want ? 0 : -ENOENT) && iteration == want);
+	return mem;
+}
+
+static void save(struct snmem *mem, int rank, uint64_t iteration)
+{
+	char data[SIZE];
+
+	fill(data, iteration, rank);
+	MUST(!snmem_save(mem, iteration, data, SIZE));
+}
+
+static pid_t begin_other(int generation, uint64_t want, uint64_t iteration, int ready)
+{
+	pid_t pid = fork();
+	int rank = 1;
+
+	assert_true(pid >= 0);
+	if (pid)
+		return pid;
+	alarm(60);
+	struct snmem *mem = begin("n2", rank, generation, want);
+
+	save(mem, rank, iteration);
+	MUST(!snmem_wait(mem));
+	MUST(write(ready, "", 1) == 1);
+	for (;;)
+		pause();
+}
+
+static void a_partner_that_goes_and_comes_back(void **state)
+{
+	int ready[2], rank = 0, status;
+	char word;
+	struct snmem *mem;
+	pid_t other;
+
+	(void)state;
+	lay_out(&first, 1);
+	assert_int_equal(pipe(ready), 0);
+	alarm(120);
+	other = begin_other(0, 0, 1, ready[1]);
+	mem = begin("n1", rank, 0, 0);
+	save(mem, rank, 1);
+	assert_int_equal(snmem_wait(mem), 0);
+	assert_int_equal(read(ready[0], &word, 1), 1);
+	kill(other, SIGKILL);
+	assert_int_equal(waitpid(other, &status, 0), other);
+	/* Its own saves go on; that they have no copy is said. */
+	save(mem, rank, 2);
+	assert_true(snmem_wait(mem) < 0);
+	assert_non_null(strstr(snmem_error(mem), "iteration 2 has no copy on node n2: "));
+	save(mem, rank, 3);
+	assert_true(snmem_wait(mem) < 0);
+	snmem_close(mem);
+	/* The last that both have is 1; all goes on from there, with copies. */
+	other = begin_other(1, 1, 2, ready[1]);
+	mem = begin("n1", rank, 1, 1);
+	save(mem, rank, 2);
+	assert_int_equal(snmem_wait(mem), 0);
+	assert_int_equal(read(ready[0], &word, 1), 1);
+	assert_int_equal(shell("test -f %s/n2/memckpt-*/i2.g1.w2.r0", top), 0);
+	kill(other, SIGKILL);
+	assert_int_equal(waitpid(other, &status, 0), other);
+	snmem_close(mem);
+	alarm(0);
+	close(ready[0]);
+	close(ready[1]);
+}
+
 /* ---- refusals ------------------------------------------------------------------------------ */
 
 static struct snmem *open_as(const char *region, char *why, size_t size)
@@ -313,7 +398,7 @@ static void what_is_not_ours_is_refused(void **state)
 	char path[128], why[256], name[MEM_NAME];
 
 	(void)state;
-	lay_out(&first);
+	lay_out(&first, 2);
 	unsetenv("SUPERNODE_POOL_DIR");
 	assert_null(open_as(NULL, why, sizeof(why)));
 	assert_non_null(strstr(why, "--pool=SIZE"));
@@ -338,82 +423,6 @@ static void what_is_not_ours_is_refused(void **state)
 	assert_int_equal(snmem_save(NULL, 1, "", 0), -EINVAL);
 	assert_string_equal(snmem_error(NULL), "");
 	snmem_close(NULL);
-}
-
-static void strangers_get_nothing(void **state)
-{
-	struct mem_server to = { .node = "x", .address = "127.0.0.1" };
-	const char *token = "0123456789abcdef0123456789abcdef";
-	const struct mem_id id = { 5, 0, 4, 2 };
-	struct mem_serve *serve;
-	struct mem_head head;
-	char name[MEM_NAME];
-	uint64_t len;
-	void *data;
-	int dir, fd;
-
-	(void)state;
-	dir = mem_dir(top, MEM_DIR);
-	assert_true(dir >= 0);
-	mem_head_make(&head, 9, &id, "hello", 5);
-	mem_name(&id, name);
-	assert_int_equal(mem_write(dir, name, &head, "hello", false), 0);
-	assert_int_equal(mem_serve_start(dir, 9, 77, 3, token, &serve, &to.port), 0);
-	strcpy(to.token, token);
-	assert_int_equal(mem_get(&to, 77, 9, &id, &data, &len), 0);
-	assert_true(len == 5 && !memcmp(data, "hello", 5));
-	free(data);
-	/* Of another start, another job; not there. */
-	assert_int_equal(mem_get(&to, 78, 9, &id, &data, &len), -ESTALE);
-	assert_int_equal(mem_get(&to, 77, 9, &(struct mem_id){ 6, 0, 4, 2 }, &data, &len), -ENOENT);
-	fd = mem_open(dir, name, 9, &head);
-	assert_true(fd >= 0);
-	head.head_sum++;
-	assert_int_equal(mem_put(&to, 77, &head, fd), -EBADMSG);
-	head.head_sum--;
-	to.token[3] = 'f';
-	assert_true(mem_get(&to, 77, 9, &id, &data, &len) < 0);
-	assert_true(mem_put(&to, 77, &head, fd) < 0);
-	close(fd);
-	mem_serve_stop(serve);
-	assert_true(mem_get(&to, 77, 9, &id, &data, &len) < 0);
-	close(dir);
-}
-
-/* A program that has not thought of SIGPIPE must outlive its neighbour. */
-static void a_peer_that_dies(void **state)
-{
-	struct sockaddr_in sa = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	struct mem_server to = { .node = "x", .address = "127.0.0.1" };
-	struct mem_head head = { .len = 64u << 20 };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), file, peer, status;
-	socklen_t len = sizeof(sa);
-	char path[80], some[100];
-	sigset_t pending;
-	pid_t pid;
-
-	(void)state;
-	snprintf(path, sizeof(path), "%s/shard", top);
-	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	assert_true(file >= 0 && !ftruncate(file, (off_t)(sizeof(head) + head.len)));
-	assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&sa, &len), 0);
-	assert_int_equal(listen(fd, 1), 0);
-	to.port = ntohs(sa.sin_port);
-	pid = fork();
-	if (!pid) {
-		signal(SIGPIPE, SIG_DFL);
-		status = mem_put(&to, 7, &head, file) < 0 ? 0 : 2;
-		sigpending(&pending);
-		_exit(sigismember(&pending, SIGPIPE) ? 3 : status);
-	}
-	peer = accept(fd, NULL, NULL);
-	assert_true(peer >= 0 && read(peer, some, sizeof(some)) > 0);
-	close(peer);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	close(fd);
-	close(file);
 }
 
 /* ---- the plan ---------------------------------------------------------------------------------- */
@@ -491,7 +500,7 @@ int main(void)
 		T(a_lost_node_is_read_from_its_neighbour), T(another_size_reads_all_shards),
 		T(what_is_torn_does_not_count), T(both_nodes_lost_is_none),
 		T(anothers_shards_do_not_count), T(an_earlier_jobs_do_not_count), T(flushed_ones_are_found),
-		T(what_is_not_ours_is_refused), T(strangers_get_nothing), T(a_peer_that_dies),
+		T(what_is_not_ours_is_refused), T(a_partner_that_goes_and_comes_back),
 		cmocka_unit_test(neighbours), cmocka_unit_test(the_last_complete_one),
 	};
 
