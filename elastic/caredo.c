@@ -21,7 +21,7 @@
 #include "topology/text.h"
 
 #define GAP_MS 20 /* between looks */
-#define CHECKERS 8 /* threads that see whether nodes answer */
+#define CHECKERS 32 /* threads that see whether nodes answer: they mostly wait, 4 s for one that does not */
 #define END_MS 3000 /* for them, at the end */
 
 /* ---- orders ----------------------------------------------------------------------------- */

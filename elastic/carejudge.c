@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "elastic/carejudge.h"
@@ -121,10 +122,37 @@ const char *sn_care_spare(enum sn_care_witness witness, enum sn_node_word word,
 	return NULL;
 }
 
-bool sn_care_one_more(struct sn_care_limit *limit, uint32_t max, int64_t now)
+bool sn_care_is_whole(enum sn_care_witness witness, enum sn_node_word word,
+		      const struct sn_care_others *near, const struct sn_care_others *far)
 {
-	if (!limit->since || now - limit->since >= SN_CARE_OUT_MS)
-		*limit = (struct sn_care_limit){ .since = now };
+	return witness >= SN_WITNESS_ENDED && word == SN_NODE_IS_SILENT &&
+		near->any && !near->answer &&
+		far->n == SN_CARE_OTHERS && far->answer == far->n;
+}
+
+/* Has it been counted within the minute; or, as none was, can it be? */
+static bool may_be_whole(struct sn_care_limit *limit, uint32_t max, const char *supernode,
+			 int64_t now)
+{
+	if (limit->supernode_at && now - limit->supernode_at < SN_CARE_OUT_MS)
+		return !strcmp(limit->supernode, supernode);
+	if (limit->n >= max)
+		return false;
+	limit->n++;
+	limit->supernode_at = now;
+	snprintf(limit->supernode, sizeof(limit->supernode), "%s", supernode);
+	return true;
+}
+
+bool sn_care_one_more(struct sn_care_limit *limit, uint32_t max, const char *supernode,
+		      int64_t now)
+{
+	if (!limit->since || now - limit->since >= SN_CARE_OUT_MS) {
+		limit->since = now;
+		limit->n = limit->over = 0;
+	}
+	if (supernode && may_be_whole(limit, max, supernode, now))
+		return true;
 	if (limit->n < max) {
 		limit->n++;
 		return true;

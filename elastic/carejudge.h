@@ -12,7 +12,9 @@
  *	ranks have ended by somebody's word, or with their snrun, whose host it is;
  *	other nodes answer at that moment: elsewhere; and with nobody's word such of its
  *	own supernode, too, or it may be their common switch;
- *	and never more than so many a minute (ElasticNodesOut).
+ *	and never more than so many a minute (ElasticNodesOut): more at once than nodes
+ *	die by themselves, so something else is wrong. A supernode that dies as a whole is
+ *	one thing that dies, and counts as one node, but only one such a minute.
  *
  * Where that is not so it is left to Slurm and its SlurmdTimeout.
  */
@@ -62,9 +64,24 @@ struct sn_care_limit {
 	int64_t since; /* ms */
 	uint32_t n; /* taken since then */
 	uint32_t over; /* and not taken */
+	char supernode[64]; /* the one that died as a whole, counted at */
+	int64_t supernode_at; /* ms; 0: none */
 };
 
-/* One more of at most max? The first that is not has over 1. */
-bool sn_care_one_more(struct sn_care_limit *limit, uint32_t max, int64_t now);
+/*
+ * Is the node one of a supernode that died as a whole? The job's snrun, which is elsewhere
+ * and lives, has said so of this node; nothing comes back from it, nor from any other of
+ * its supernode that was asked; and elsewhere as many as are ever asked all answer, so it
+ * is not the daemon that is cut off, nor a part of the network beyond that supernode. A
+ * network that has lost only the supernode looks the same from here, but not to the job's
+ * own ranks, which have ended by it; and nodes whose jobs say nothing stay.
+ */
+bool sn_care_is_whole(enum sn_care_witness witness, enum sn_node_word word,
+		      const struct sn_care_others *near, const struct sn_care_others *far);
+
+/* One more of at most max? The first that is not has over 1. supernode: the node's, where
+ * it died as a whole; else NULL. */
+bool sn_care_one_more(struct sn_care_limit *limit, uint32_t max, const char *supernode,
+		      int64_t now);
 
 #endif

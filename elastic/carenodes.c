@@ -103,13 +103,23 @@ static void note_gone(struct sn_caring *caring, const char *node)
 	caring->gone[i].until = sn_loop_now() + GONE_MS;
 }
 
+/* NULL: it is not known. */
+static const char *supernode_of(const struct sn_daemon *d, const char *node)
+{
+	uint32_t is = d->topo ? sn_topo_find_node(d->topo, node) : SN_NONE;
+
+	return is == SN_NONE ? NULL : d->topo->supernode[d->topo->node[is].supernode].name;
+}
+
 /* More at once than nodes die: something else is wrong. */
 static bool is_within_limit(struct sn_daemon *d, const struct check *c)
 {
 	struct sn_care_limit *limit = &d->caring->limit;
 	uint32_t max = d->conf.policy.elastic_nodes_out;
+	bool whole = sn_care_is_whole(c->witness, c->word, &c->others[0], &c->others[1]);
 
-	if (act_under_way(d, SN_ACT_NODE_OUT, 0, c->node) || sn_care_one_more(limit, max, sn_loop_now()))
+	if (act_under_way(d, SN_ACT_NODE_OUT, 0, c->node) ||
+	    sn_care_one_more(limit, max, whole ? supernode_of(d, c->node) : NULL, sn_loop_now()))
 		return true;
 	sn_log_info("elastic: node %s of job %u does not answer; left to Slurm", c->node, c->job);
 	if (limit->over == 1)

@@ -107,17 +107,85 @@ static void test_limit(void **state)
 	struct sn_care_limit l = { 0 };
 
 	(void)state;
-	assert_true(sn_care_one_more(&l, 2, 5000));
-	assert_true(sn_care_one_more(&l, 2, 6000));
-	assert_false(sn_care_one_more(&l, 2, 7000));
+	assert_true(sn_care_one_more(&l, 2, NULL, 5000));
+	assert_true(sn_care_one_more(&l, 2, NULL, 6000));
+	assert_false(sn_care_one_more(&l, 2, NULL, 7000));
 	assert_int_equal(l.over, 1);
-	assert_false(sn_care_one_more(&l, 2, 64999));
+	assert_false(sn_care_one_more(&l, 2, NULL, 64999));
 	assert_int_equal(l.over, 2);
-	assert_true(sn_care_one_more(&l, 2, 65000));
+	assert_true(sn_care_one_more(&l, 2, NULL, 65000));
 	assert_int_equal(l.over, 0);
 	memset(&l, 0, sizeof(l));
-	assert_false(sn_care_one_more(&l, 0, 5000));
+	assert_false(sn_care_one_more(&l, 0, NULL, 5000));
 	assert_int_equal(l.over, 1);
+}
+
+/* Only what dies with everything around it, seen by the job, and nothing elsewhere. */
+static void test_whole(void **state)
+{
+	static const struct sn_care_others two = { true, 2, 2, { 0 } }, most = { true, 3, 2, { 0 } };
+	static const struct sn_care_others one_answers = { true, 3, 1, { 0 } };
+	static const struct sn_care_others *const elsewhere[] = { &none, &half, &nobody_asked, &no_such, &two, &most };
+
+	(void)state;
+	for (int w = SN_WITNESS_NONE; w <= SN_WITNESS_LOST; w++) {
+		bool says = w >= SN_WITNESS_ENDED;
+
+		assert_int_equal(sn_care_is_whole((enum sn_care_witness)w, SN_NODE_IS_SILENT, &none, &all), says);
+		/* All others of it are down, or known not to answer. */
+		assert_int_equal(sn_care_is_whole((enum sn_care_witness)w, SN_NODE_IS_SILENT, &nobody_asked, &all), says);
+		/* Some of it lives; it is the only one; a host that is alive. */
+		assert_false(sn_care_is_whole((enum sn_care_witness)w, SN_NODE_IS_SILENT, &one_answers, &all));
+		assert_false(sn_care_is_whole((enum sn_care_witness)w, SN_NODE_IS_SILENT, &no_such, &all));
+		assert_false(sn_care_is_whole((enum sn_care_witness)w, SN_NODE_REFUSES, &none, &all));
+		assert_false(sn_care_is_whole((enum sn_care_witness)w, SN_NODE_UNKNOWN, &none, &all));
+		/* The daemon is cut off, or may be in part. */
+		for (size_t i = 0; i < sizeof(elsewhere) / sizeof(*elsewhere); i++)
+			assert_false(sn_care_is_whole((enum sn_care_witness)w, SN_NODE_IS_SILENT, &none, elsewhere[i]));
+	}
+}
+
+/* A supernode counts as one node, and only one such a minute; the next one's nodes count
+ * as any other's. */
+static void test_limit_whole(void **state)
+{
+	struct sn_care_limit l = { 0 };
+	int64_t now = 5000;
+	int n = 0;
+
+	(void)state;
+	for (int i = 0; i < 384; i++)
+		assert_true(sn_care_one_more(&l, 16, "a", now += 10));
+	assert_int_equal(l.n, 1);
+	for (int i = 0; i < 48; i++)
+		n += sn_care_one_more(&l, 16, "b", now += 10);
+	assert_int_equal(n, 15);
+	assert_int_equal(l.over, 33);
+	/* The rest of the first, also when nothing else is left. */
+	assert_true(sn_care_one_more(&l, 16, "a", now));
+	assert_false(sn_care_one_more(&l, 16, NULL, now));
+	/* A minute from its first node on: anew, and then it may be another. */
+	assert_true(sn_care_one_more(&l, 16, "b", 65010));
+	assert_int_equal(l.n, 1);
+	assert_true(sn_care_one_more(&l, 16, "b", 65011));
+	assert_int_equal(l.n, 1);
+	assert_true(sn_care_one_more(&l, 16, "a", 65012));
+	assert_int_equal(l.n, 2);
+	/* One that begins late in a minute has a minute of its own. */
+	memset(&l, 0, sizeof(l));
+	assert_true(sn_care_one_more(&l, 1, NULL, 1000));
+	assert_false(sn_care_one_more(&l, 1, "a", 2000));
+	assert_int_equal(l.over, 1);
+	assert_true(sn_care_one_more(&l, 2, "a", 50000));
+	assert_true(sn_care_one_more(&l, 2, "a", 62000)); /* n is that of the next minute */
+	assert_int_equal(l.n, 0);
+	for (int i = 0; i < 2; i++)
+		assert_true(sn_care_one_more(&l, 2, "b", 62000));
+	assert_false(sn_care_one_more(&l, 2, "b", 109999));
+	assert_true(sn_care_one_more(&l, 2, "a", 109999));
+	/* None at all. */
+	memset(&l, 0, sizeof(l));
+	assert_false(sn_care_one_more(&l, 0, "a", 5000));
 }
 
 /* ---- who is asked ---- */
@@ -196,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_answers), cmocka_unit_test(test_refuses),
 		cmocka_unit_test(test_cut_off), cmocka_unit_test(test_switch),
 		cmocka_unit_test(test_dead), cmocka_unit_test(test_again), cmocka_unit_test(test_limit),
+		cmocka_unit_test(test_whole), cmocka_unit_test(test_limit_whole),
 		cmocka_unit_test(test_pick),
 	};
 
