@@ -96,7 +96,7 @@ static void read_node(const struct live *live, const node_info_t *info,
 	const char *gres = live->policy.card_gres;
 	uint32_t base = info->node_state & NODE_STATE_BASE;
 	uint64_t n = gres_count(info->gres, gres);
-	bool known;
+	bool known, fit, heard;
 
 	node->info = info;
 	node->cards = n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
@@ -108,11 +108,15 @@ static void read_node(const struct live *live, const node_info_t *info,
 		(NODE_STATE_POWERED_DOWN | NODE_STATE_POWERING_DOWN |
 		 NODE_STATE_POWER_DOWN | NODE_STATE_POWERING_UP |
 		 NODE_STATE_REBOOT_REQUESTED | NODE_STATE_REBOOT_ISSUED);
-	node->up = (base == NODE_STATE_IDLE || base == NODE_STATE_ALLOCATED ||
-		    base == NODE_STATE_MIXED) &&
+	fit = (base == NODE_STATE_IDLE || base == NODE_STATE_ALLOCATED ||
+	       base == NODE_STATE_MIXED || base == NODE_STATE_UNKNOWN) &&
 		!(info->node_state & (NODE_STATE_DRAIN | NODE_STATE_FAIL |
-				      NODE_STATE_MAINT | NODE_STATE_INVALID_REG)) &&
+				      NODE_STATE_MAINT | NODE_STATE_INVALID_REG));
+	/* slurmctld that has just started knows nothing of idle nodes yet. */
+	heard = base != NODE_STATE_UNKNOWN &&
 		(node->late || !(info->node_state & NODE_STATE_NO_RESPOND));
+	node->up = fit && heard;
+	node->silent = fit && !heard;
 }
 
 static int by_name(const void *a, const void *b)

@@ -28,6 +28,7 @@ struct live_node {
 	uint64_t masked; /* no job that starts gets them */
 	uint32_t cpus_free;
 	bool up; /* takes new work now or once it is powered up */
+	bool silent; /* not up only as slurmctld does not hear, or has not yet heard, of it */
 	bool late; /* powered down or rebooting */
 	bool taken; /* by another part of the job that is looked at */
 };

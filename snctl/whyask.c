@@ -17,6 +17,7 @@
 const char *const why_out_words[WHY_OUTS] = {
 	[WHY_IN] = "usable",
 	[WHY_DOWN] = "down",
+	[WHY_SILENT] = "not answering",
 	[WHY_PARTITION] = "in no such partition",
 	[WHY_EXCLUDED] = "excluded",
 	[WHY_FEATURE] = "without the feature",

@@ -170,7 +170,7 @@ static void count_masked(const struct live *live, const struct why_state *state,
 	for (uint32_t n = sn->first_node; n < sn->first_node + sn->n_nodes; n++) {
 		enum why_out out = state->node[n].out;
 
-		if (out != WHY_DOWN && out != WHY_PARTITION && out != WHY_EXCLUDED &&
+		if (live->node[n].up && out != WHY_PARTITION && out != WHY_EXCLUDED &&
 		    out != WHY_FEATURE && out != WHY_RESERVED && out != WHY_REGION)
 			w->masked += (uint32_t)__builtin_popcountll(live->node[n].masked);
 	}

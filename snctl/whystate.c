@@ -151,7 +151,8 @@ static int find_free(const struct live *live, struct why_when when,
 			.flags = from[n].flags & ~SN_NODE_ABSENT,
 			.memory = live->node[n].info ? memory_free(live->node[n].info) : 0,
 			.idle = !jobs[n] && !live->node[n].taken,
-			.out = from[n].flags & SN_NODE_ABSENT ? WHY_DOWN : WHY_IN,
+			.out = live->node[n].up ? WHY_IN :
+				live->node[n].silent ? WHY_SILENT : WHY_DOWN,
 		};
 	for (uint32_t j = 0; !rc && j < live->n_jobs; j++)
 		if (live->job[j].running && is_gone(&live->job[j], when)) {

@@ -140,4 +140,13 @@ like "smaller ones do" "$(snctl why "$het")" 'All components together: they fit'
 scontrol release "$het"
 ok "and start" until_true 60 eval '[ "$(state_of "$het" | uniq -c | tr -s " ")" = " 2 RUNNING" ]'
 vacate "$het" "$first" "$second"
+
+# slurmctld that has just started knows nothing of a node whose slurmd does not answer.
+nodes_down n012
+ctld_kill TERM
+ok "slurmctld starts anew" eval 'ctld_up && until_true 30 ctld_answers'
+deaf=$(submit --hold --time=10 -w n012 "$TESTS/held.sh")
+like "a node not heard of is not called down" "$(snctl why "$deaf")" 'n012 is required, and it is not answering'
+like "nor counted as such" "$(snctl why "$deaf" --json)" '"others":\{[^}]*"not answering":1'
+scancel "$deaf"
 finish
