@@ -108,31 +108,47 @@ void act_begun(struct sn_daemon *d, struct act_entry *e)
 		answer(d, r, e->act.id);
 }
 
+/* ---- the list ---------------------------------------------------------------------------- */
+
+uint32_t act_bucket(const struct sn_act *act)
+{
+	uint32_t h = 2166136261u ^ (uint32_t)act->kind;
+
+	if (act->kind != SN_ACT_NODE_OUT)
+		return (h + act->job) * 2654435761u >> 20;
+	for (const char *c = act->node; *c; c++)
+		h = (h ^ (unsigned char)*c) * 16777619u;
+	return h * 2654435761u >> 20;
+}
+
 void act_forget(struct sn_acts *a, struct act_entry *e)
 {
-	struct act_entry **at = &a->first;
+	struct act_entry **at = &a->bucket[act_bucket(&e->act)];
 
 	if (e->request)
 		request_free(e->request);
-
 	while (*at != e)
-		at = &(*at)->next;
-	*at = e->next;
+		at = &(*at)->other;
+	*at = e->other;
+	*(e->prev ? &e->prev->next : &a->first) = e->next;
+	*(e->next ? &e->next->prev : &a->last) = e->prev;
 	free(e);
 	a->n--;
 }
 
 struct act_entry *act_add(struct sn_acts *a, const struct sn_act *act, enum act_state state)
 {
-	struct act_entry *e = calloc(1, sizeof(*e)), **at = &a->first;
+	struct act_entry *e = calloc(1, sizeof(*e)), **in = &a->bucket[act_bucket(act)];
 
 	if (!e)
 		return NULL;
 	e->act = *act;
 	e->state = state;
-	while (*at)
-		at = &(*at)->next;
-	*at = e;
+	e->other = *in;
+	*in = e;
+	e->prev = a->last;
+	*(a->last ? &a->last->next : &a->first) = e;
+	a->last = e;
 	a->n++;
 	return e;
 }
@@ -345,7 +361,7 @@ int act_do(struct sn_daemon *d, const struct sn_act *act, uint64_t *ret_id,
 
 	if (rc)
 		return rc;
-	for (e = a->first; e; e = e->next)
+	for (e = a->bucket[act_bucket(act)]; e; e = e->other)
 		if (e->state != ACT_ENDED && e->state != ACT_PARKED && sn_act_same(&e->act, act))
 			break;
 	if (e) {

@@ -35,19 +35,25 @@ struct act_entry {
 	enum sn_act_end end;
 	char text[SN_ACT_WHY];
 	struct sn_request *request; /* answered when it is begun */
-	struct act_entry *next;
+	struct act_entry *next, *prev; /* by id */
+	struct act_entry *other; /* of the same bucket */
 };
 
 /* One that has ended of late. */
 struct act_recent {
 	struct sn_act act;
+	uint32_t other; /* of the same bucket, and 1 more; 0: none */
 	enum sn_act_end end;
 	uint32_t times; /* in a row */
 	int64_t at, not_before; /* ms */
 };
 
+/* Thousands of holes may be there at once, and are found again at each look. */
+#define ACT_BUCKETS 4096u /* by kind, and job or node */
+
 struct sn_acts {
-	struct act_entry *first; /* by id */
+	struct act_entry *first, *last; /* by id */
+	struct act_entry *bucket[ACT_BUCKETS];
 	uint32_t n;
 	uint64_t next_id;
 	bool ready; /* the journal has been read */
@@ -66,6 +72,7 @@ struct sn_acts {
 	/* actfollow.c */
 	struct act_recent *recent;
 	uint32_t n_recent, max_recent;
+	uint32_t recent_bucket[ACT_BUCKETS]; /* the first of it, and 1 more; 0: none */
 	bool looked, holes; /* at the views; there were some */
 	struct sn_elastic_policy policy; /* of policy_text */
 	char policy_text[SN_POLICY_TEXT_MAX];
@@ -80,6 +87,7 @@ void act_begun(struct sn_daemon *d, struct act_entry *e); /* it is in the journa
 void act_forget(struct sn_acts *a, struct act_entry *e);
 struct act_entry *act_add(struct sn_acts *a, const struct sn_act *act, enum act_state state);
 struct act_entry *act_of(struct sn_acts *a, uint64_t id);
+uint32_t act_bucket(const struct sn_act *act); /* of all that are the same */
 
 /* actkeep.c: write what is to be written. */
 void act_keep(struct sn_daemon *d);

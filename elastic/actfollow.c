@@ -21,10 +21,26 @@
 
 static struct act_recent *find(const struct sn_acts *a, const struct sn_act *act)
 {
-	for (uint32_t i = 0; i < a->n_recent; i++)
-		if (sn_act_same(&a->recent[i].act, act))
-			return &a->recent[i];
+	for (uint32_t i = a->recent_bucket[act_bucket(act)]; i; i = a->recent[i - 1].other)
+		if (sn_act_same(&a->recent[i - 1].act, act))
+			return &a->recent[i - 1];
 	return NULL;
+}
+
+static void enter(struct sn_acts *a, uint32_t i, const struct sn_act *act)
+{
+	uint32_t *in = &a->recent_bucket[act_bucket(act)];
+
+	a->recent[i].act = *act;
+	a->recent[i].other = *in;
+	*in = i + 1;
+}
+
+static void enter_all(struct sn_acts *a)
+{
+	memset(a->recent_bucket, 0, sizeof(a->recent_bucket));
+	for (uint32_t i = 0; i < a->n_recent; i++)
+		enter(a, i, &a->recent[i].act);
 }
 
 static void drop_old(struct sn_acts *a, int64_t now)
@@ -35,12 +51,24 @@ static void drop_old(struct sn_acts *a, int64_t now)
 		if (a->recent[i].not_before > now || a->recent[i].at + RECENT_MS > now)
 			a->recent[n++] = a->recent[i];
 	a->n_recent = n;
+	enter_all(a);
 }
 
-static struct act_recent *make_room(struct sn_acts *a, int64_t now)
+static void drop_oldest(struct sn_acts *a)
+{
+	uint32_t oldest = 0;
+
+	for (uint32_t i = 1; i < a->n_recent; i++)
+		if (a->recent[i].at < a->recent[oldest].at)
+			oldest = i;
+	a->recent[oldest] = a->recent[--a->n_recent];
+	enter_all(a);
+}
+
+/* A new one; NULL: there is no memory. */
+static struct act_recent *add(struct sn_acts *a, const struct sn_act *act, int64_t now)
 {
 	struct act_recent *more;
-	uint32_t oldest = 0;
 
 	if (a->n_recent == a->max_recent)
 		drop_old(a, now);
@@ -51,12 +79,13 @@ static struct act_recent *make_room(struct sn_acts *a, int64_t now)
 			a->max_recent = a->max_recent * 2 + 64;
 		}
 	}
-	if (a->n_recent < a->max_recent)
-		return &a->recent[a->n_recent++];
-	for (uint32_t i = 1; i < a->n_recent; i++)
-		if (a->recent[i].at < a->recent[oldest].at)
-			oldest = i;
-	return a->n_recent ? &a->recent[oldest] : NULL;
+	if (a->n_recent == a->max_recent) {
+		if (!a->n_recent)
+			return NULL;
+		drop_oldest(a);
+	}
+	enter(a, a->n_recent, act);
+	return &a->recent[a->n_recent++];
 }
 
 void act_recent_add(struct sn_acts *a, const struct sn_act *act, enum sn_act_end end)
@@ -66,7 +95,7 @@ void act_recent_add(struct sn_acts *a, const struct sn_act *act, enum sn_act_end
 	uint32_t times = r && r->at + RECENT_MS > now ? r->times + 1 : 0;
 
 	if (!r)
-		r = make_room(a, now);
+		r = add(a, act, now);
 	if (!r)
 		return;
 	r->act = *act;
@@ -140,10 +169,14 @@ void act_follow(struct sn_daemon *d, int64_t began, bool changed)
 	}
 	a->looked = true;
 	a->holes = n > 0;
-	/* Of what has ended since the views were asked for they may tell what was before. */
+	/* Of what has ended since the views were asked for they may tell what was before.
+	 * They go on together, and not one by one. */
+	a->busy = true;
 	for (uint32_t i = 0; i < n; i++)
 		if (!act_recent_wait(a, &act[i], began) && act_do(d, &act[i], NULL, &err) &&
 		    err.text[0])
 			sn_log_debug("%s", err.text);
+	a->busy = false;
 	free(act);
+	act_go_on(d);
 }

@@ -16,29 +16,86 @@
 
 #define LOAD_RETRY_MS 5000
 
+/* A line to be written. */
+struct keep_line {
+	struct sn_act act;
+	enum { LINE_BEGIN, LINE_DRY, LINE_END } what;
+	enum sn_act_end end;
+	char text[SN_ACT_WHY];
+};
+
 struct keep_work {
 	struct sn_work work;
 	struct sn_daemon *d;
 	struct sn_lead lead;
 	struct sn_journal journal;
+	/* As numbers: thousands of lines are made in the thread. */
 	bool anew;
-	char *text;
-	size_t len;
-	uint32_t lines;
+	struct sn_act *open; /* [n_open], if anew */
+	uint32_t n_open;
+	uint64_t next_id;
+	struct keep_line *line; /* [n] */
+	uint32_t n, max;
 	int rc;
 	struct sn_err err;
 };
 
+static void free_keep(struct keep_work *k)
+{
+	free(k->open);
+	free(k->line);
+	free(k);
+}
+
+/* Takes the line. */
+static int join(char **text, size_t *len, char *line, struct sn_err *err)
+{
+	size_t more = strlen(line);
+	char *grown = realloc(*text, *len + more + 1);
+
+	if (grown) {
+		*text = grown;
+		memcpy(grown + *len, line, more + 1);
+		*len += more;
+	}
+	free(line);
+	return grown ? 0 : sn_err_set(err, -ENOMEM, "no memory");
+}
+
+static int make_text(struct keep_work *k, char **ret, size_t *ret_len)
+{
+	char *line;
+	int rc = 0;
+
+	if (k->anew)
+		rc = sn_journal_text(k->open, k->n_open, k->next_id, ret, ret_len, &k->err);
+	for (uint32_t i = 0; i < k->n && !rc; i++) {
+		const struct keep_line *l = &k->line[i];
+
+		if (l->what == LINE_END)
+			rc = sn_journal_end(l->act.id, l->end, l->text, &line, &k->err);
+		else
+			rc = sn_journal_begin(&l->act, l->what == LINE_DRY, &line, &k->err);
+		if (!rc)
+			rc = join(ret, ret_len, line, &k->err);
+	}
+	return rc;
+}
+
 static void keep_run(struct sn_work *work)
 {
 	struct keep_work *k = (struct keep_work *)work;
+	char *text = NULL;
+	size_t len = 0;
 
 	/* Not into what another, who has taken over, goes by. */
 	k->rc = sn_lead_check(&k->lead, &k->err);
-	if (k->rc)
-		return;
-	k->rc = k->anew ? sn_journal_rewrite(&k->journal, k->text, k->len, k->lines, &k->err) :
-		sn_journal_append(&k->journal, k->text, k->lines, &k->err);
+	if (!k->rc)
+		k->rc = make_text(k, &text, &len);
+	if (!k->rc)
+		k->rc = k->anew ? sn_journal_rewrite(&k->journal, text, len, k->n_open + 1 + k->n, &k->err) :
+			sn_journal_append(&k->journal, text, k->n, &k->err);
+	free(text);
 }
 
 static void say_failure(struct sn_daemon *d, const struct keep_work *k)
@@ -93,68 +150,59 @@ static void keep_done(struct sn_work *work)
 		settle(d, false);
 		say_failure(d, k);
 	}
-	free(k->text);
-	free(k);
+	free_keep(k);
 	act_go_on(d);
 }
 
-/* The lines that wait; false: none does, or there is no memory. */
+static struct keep_line *add_line(struct keep_work *k)
+{
+	struct keep_line *more;
+
+	if (k->n == k->max) {
+		more = realloc(k->line, ((size_t)k->max * 2 + 4) * sizeof(*more));
+		if (!more)
+			return NULL;
+		k->line = more;
+		k->max = k->max * 2 + 4;
+	}
+	return &k->line[k->n++];
+}
+
+/* The lines that wait; false: there is no memory. */
 static bool gather(struct sn_daemon *d, struct keep_work *k)
 {
-	struct sn_acts *a = d->acts;
-	size_t add;
-	char *line, *more;
-	int rc;
+	for (struct act_entry *e = d->acts->first; e; e = e->next) {
+		struct keep_line *l;
 
-	for (struct act_entry *e = a->first; e; e = e->next) {
 		if (e->state != ACT_WANTED && e->state != ACT_ENDED)
 			continue;
-		if (e->state == ACT_WANTED && d->options.dry_run) {
-			rc = sn_journal_begin(&e->act, true, &line, NULL);
-		} else if (e->state == ACT_WANTED) {
-			rc = sn_journal_begin(&e->act, false, &line, NULL);
-		} else {
-			rc = sn_journal_end(e->act.id, e->end, e->text, &line, NULL);
-		}
-		if (rc)
+		l = add_line(k);
+		if (!l)
 			return false;
-		add = strlen(line);
-		more = realloc(k->text, k->len + add + 1);
-		if (more) {
-			k->text = more;
-			memcpy(more + k->len, line, add + 1);
-			k->len += add;
-			k->lines++;
-			e->keeping = true;
-		}
-		free(line);
-		if (!more)
-			return false;
+		l->act = e->act;
+		l->what = e->state == ACT_ENDED ? LINE_END : d->options.dry_run ? LINE_DRY : LINE_BEGIN;
+		l->end = e->end;
+		strcpy(l->text, e->text);
+		e->keeping = true;
 	}
-	return k->lines > 0;
+	return true;
 }
 
 /* All that is open, as a new file. */
 static bool gather_all(struct sn_daemon *d, struct keep_work *k)
 {
 	struct sn_acts *a = d->acts;
-	struct sn_act *open = calloc((size_t)a->n + 1, sizeof(*open));
-	uint32_t n = 0;
-	int rc;
 
-	if (!open)
+	k->open = calloc((size_t)a->n + 1, sizeof(*k->open));
+	if (!k->open)
 		return false;
 	for (struct act_entry *e = a->first; e; e = e->next) {
 		e->keeping = e->state == ACT_WANTED || e->state == ACT_ENDED;
 		if (e->state != ACT_ENDED && !(e->state == ACT_WANTED && d->options.dry_run))
-			open[n++] = e->act;
+			k->open[k->n_open++] = e->act;
 	}
-	rc = sn_journal_text(open, n, a->next_id, &k->text, &k->len, NULL);
-	free(open);
-	k->lines = n + 1;
-	if (!rc && d->options.dry_run)
-		(void)gather(d, k);
-	return !rc;
+	k->next_id = a->next_id;
+	return !d->options.dry_run || gather(d, k);
 }
 
 /* In dry-run an action has its end before it has a line. */
@@ -189,8 +237,9 @@ void act_keep(struct sn_daemon *d)
 		act_wake(d, LOAD_RETRY_MS);
 		return;
 	}
+	/* What is open stays in it; so it is worth it only when there is as much again. */
 	k->anew = a->anew || a->journal.fd < 0 ||
-		(a->journal.lines > SN_JOURNAL_LINES && a->n < SN_JOURNAL_LINES / 2);
+		a->journal.lines > SN_JOURNAL_LINES + 2 * (uint64_t)a->n;
 	k->work = (struct sn_work){ keep_run, keep_done, NULL };
 	k->d = d;
 	k->lead = d->lead;
@@ -198,8 +247,7 @@ void act_keep(struct sn_daemon *d)
 	k->rc = -ECANCELED;
 	if (!(k->anew ? gather_all(d, k) : gather(d, k))) {
 		settle(d, false);
-		free(k->text);
-		free(k);
+		free_keep(k);
 		act_wake(d, LOAD_RETRY_MS);
 		return;
 	}

@@ -26,7 +26,7 @@
 
 #define SN_JOURNAL_FILE "journal"
 #define SN_JOURNAL_MAX (64u << 20) /* bytes that are read */
-#define SN_JOURNAL_LINES 2000 /* then it is written anew */
+#define SN_JOURNAL_LINES 2000 /* and twice what is open: then it is written anew */
 
 /* ---- text; pure ---- */
 struct sn_journal_state {
