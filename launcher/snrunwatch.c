@@ -114,28 +114,28 @@ static int read_npus(const struct sn_policy *policy, struct sn_memwatch_card *re
 static int read_cards(const struct sn_policy *policy, struct sn_memwatch_card *ret,
 		      uint32_t *ret_n, struct sn_err *err)
 {
-	static char nvidia[] = "/usr/bin/nvidia-smi";
 	static char query[] = "--query-gpu=index,memory.used,memory.total";
 	static char format[] = "--format=csv,noheader,nounits";
+	char tool[SN_POLICY_TEXT_MAX], *text;
 	char *own[] = { (char *)policy->card_memory_program, NULL };
-	char *vendor[] = { nvidia, query, format, NULL };
+	char *vendor[] = { tool, query, format, NULL };
 	bool site = policy->card_memory_program[0];
-	char *text;
 	size_t len;
 	int rc;
 
 	*ret_n = 0;
 	if (!site && sn_policy_vendor(policy) == SN_VENDOR_ASCEND)
 		return read_npus(policy, ret, ret_n, err);
-	if (!site && sn_policy_vendor(policy) != SN_VENDOR_NVIDIA)
+	sn_probe_tool_path(policy, tool, sizeof(tool));
+	if (!site && (sn_policy_vendor(policy) != SN_VENDOR_NVIDIA || !tool[0]))
 		return 0; /* the pool alone is watched */
 	rc = sn_runprog(site ? own : vendor, 20, &text, &len, err);
-	if (rc)
-		return sn_err_prefix(err, rc, "CardMemoryProgram: ");
-	rc = sn_memwatch_parse(text, site ? 1 : 1 << 20, site ? own[0] : nvidia,
-			       ret, ret_n, err);
-	free(text);
-	return rc;
+	if (!rc) {
+		rc = sn_memwatch_parse(text, site ? 1 : 1 << 20,
+				       site ? own[0] : tool, ret, ret_n, err);
+		free(text);
+	}
+	return rc && site ? sn_err_prefix(err, rc, "CardMemoryProgram: ") : rc;
 }
 
 /* False: the task has no region. */
