@@ -22,7 +22,7 @@
 #include "launcher/slurmapi.h"
 #include "topology/jobcomment.h"
 
-#define SETTLE_MS 1000 /* others may start within it */
+#define SETTLE_MS 500 /* others may start within it */
 #define NEAR_MS 1500 /* to start on the base's supernodes */
 #define EXTRA_MS 2500 /* for those beyond the size wanted */
 #define LOOK_MS 100
@@ -32,6 +32,17 @@ static void pause_ms(long ms)
 	const struct timespec ts = { ms / 1000, ms % 1000 * 1000000 };
 
 	nanosleep(&ts, NULL);
+}
+
+bool snrun_is_avoided(const struct snrun *run, const char *node)
+{
+	for (size_t i = 0; i < run->avoid.n; i++)
+		if (!strcmp(run->avoid.name[i], node))
+			return true;
+	for (uint32_t i = 0; i < run->n_avoid_cards; i++)
+		if (run->avoid_card[i].cards && !strcmp(run->avoid_card[i].node, node))
+			return true;
+	return false;
 }
 
 int snrun_members_add(struct snrun *run, uint32_t id, uint32_t dp, bool extra)
@@ -277,17 +288,6 @@ void snrun_members_cut(struct snrun *run, uint32_t cap)
 	}
 }
 
-static bool is_avoided(const struct snrun *run, const char *node)
-{
-	for (size_t i = 0; i < run->avoid.n; i++)
-		if (!strcmp(run->avoid.name[i], node))
-			return true;
-	for (uint32_t i = 0; i < run->n_avoid_cards; i++)
-		if (run->avoid_card[i].cards && !strcmp(run->avoid_card[i].node, node))
-			return true;
-	return false;
-}
-
 static bool has_ranks(const struct snrun *run, const char *node)
 {
 	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
@@ -296,16 +296,30 @@ static bool has_ranks(const struct snrun *run, const char *node)
 	return false;
 }
 
+/* Those that wait must not start where ranks have left meanwhile. */
+static void exclude_left(struct snrun *run)
+{
+	uint32_t n = (uint32_t)run->avoid.n + run->n_avoid_cards;
+	struct sn_err err;
+
+	for (uint32_t i = 0; n != run->n_excluded && i < run->n_members; i++)
+		if (run->member[i].phase == SN_JOB_PENDING &&
+		    snrun_free_member(run, run->member[i].id, &err))
+			continue; /* it has started, or ended */
+	run->n_excluded = n;
+}
+
 void snrun_members_leave(struct snrun *run)
 {
 	bool left = false;
 
+	exclude_left(run);
 	for (uint32_t i = 0; i < run->n_members;) {
 		const struct sn_member *member = &run->member[i];
 		bool avoided = false, used = false;
 
 		for (uint32_t k = 0; k < member->job.n_nodes; k++) {
-			avoided |= is_avoided(run, member->job.offer[k].name);
+			avoided |= snrun_is_avoided(run, member->job.offer[k].name);
 			used |= has_ranks(run, member->job.offer[k].name);
 		}
 		if (member->standin || member->phase != SN_JOB_RUNS || !avoided || used) {

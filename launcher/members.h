@@ -22,9 +22,11 @@ int snrun_submit_member(const struct snrun *run, uint32_t dp, bool extra,
 /* Submit a job that stands in for so many nodes of the base, each with so many cards. */
 int snrun_submit_standin(const struct snrun *run, uint32_t cards, uint32_t nodes,
 			 uint32_t *ret_id, struct sn_err *err);
+/* Have ranks left that node, or cards of it? */
+bool snrun_is_avoided(const struct snrun *run, const char *node);
 /* Another member; the last of run->member. */
 int snrun_members_add(struct snrun *run, uint32_t id, uint32_t dp, bool extra);
-/* Let a member that was submitted near go anywhere. */
+/* Let a member that waits go anywhere but to nodes that ranks have left. */
 int snrun_free_member(const struct snrun *run, uint32_t id, struct sn_err *err);
 
 #endif

@@ -78,6 +78,7 @@ struct snrun {
 	struct sn_names avoid; /* nodes that are to have no ranks */
 	struct sn_avoid *avoid_card; /* beside those */
 	uint32_t n_avoid_cards;
+	uint32_t n_excluded; /* of both, as members that wait were told */
 	struct sn_ckptwatch ckpt;
 	bool has_members; /* further cards come by member jobs */
 	struct sn_member *member;
@@ -157,7 +158,8 @@ void snrun_members_wait(struct snrun *run);
 void snrun_members_let_go(struct snrun *run);
 /* Cancel what is not needed for cap; 0: all of them. */
 void snrun_members_cut(struct snrun *run, uint32_t cap);
-/* Members without ranks that hold what is avoided give way to others. */
+/* Members without ranks that hold what is avoided give way to others; those that wait
+ * are not to get it. */
 void snrun_members_leave(struct snrun *run);
 /* When (snrun_now_ms) the step is to be ended for another size; 0: not. */
 int64_t snrun_resize_due(const struct snrun *run);

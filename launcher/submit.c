@@ -100,9 +100,9 @@ static void add_pool(const struct snrun *run, const struct want *want,
 			     pool->per == SN_POOL_TOTAL ? "" : per[pool->per]);
 }
 
-/* All nodes of the topology outside the supernodes that the base uses; NULL:
- * there are none, or no memory. */
-static char *far_nodes(const struct snrun *run)
+/* The nodes that a member is not to get: those that ranks have left and, near, all
+ * outside the supernodes that the base uses. NULL: there are none, or no memory. */
+static char *other_nodes(const struct snrun *run, bool near)
 {
 	const struct sn_topo *topo = run->job.topo;
 	bool *used = calloc((size_t)topo->n_supernodes + 1, sizeof(*used));
@@ -117,7 +117,8 @@ static char *far_nodes(const struct snrun *run)
 			used[topo->node[node].supernode] = true;
 	}
 	for (uint32_t i = 0; used && name && i < topo->n_nodes; i++)
-		if (!used[topo->node[i].supernode])
+		if ((near && !used[topo->node[i].supernode]) ||
+		    snrun_is_avoided(run, topo->node[i].name))
 			name[n++] = topo->node[i].name;
 	if (n)
 		list = sn_hostlist_compress(name, n);
@@ -126,12 +127,26 @@ static char *far_nodes(const struct snrun *run)
 	return list;
 }
 
+/* The same and those that the job's user has excluded; yours to free, NULL: none. */
+static char *excluded(const struct snrun *run, const slurm_job_info_t *info, bool near)
+{
+	char *other = other_nodes(run, near);
+	struct sn_buf buf = { 0 };
+
+	if (info->exc_nodes && *info->exc_nodes)
+		sn_buf_add(&buf, "%s%s%s", other ? other : "", other ? "," : "", info->exc_nodes);
+	if (!buf.text)
+		return other;
+	free(other);
+	return buf.text;
+}
+
 static int add_options(const struct snrun *run, const slurm_job_info_t *info,
 		       const struct want *want, struct sn_words *argv, struct sn_err *err)
 {
 	char self[PATH_MAX];
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *far = want->near ? far_nodes(run) : NULL;
+	char *exclude = excluded(run, info, want->near);
 
 	self[len > 0 ? len : 0] = '\0';
 	add_environment(argv);
@@ -149,10 +164,7 @@ static int add_options(const struct snrun *run, const slurm_job_info_t *info,
 	add_given(argv, "qos", info->qos);
 	add_given(argv, "constraint", info->features);
 	add_given(argv, "reservation", info->resv_name);
-	if (far && info->exc_nodes && *info->exc_nodes)
-		sn_words_add(argv, "--exclude=%s,%s", far, info->exc_nodes);
-	else
-		add_given(argv, "exclude", far ? far : info->exc_nodes);
+	add_given(argv, "exclude", exclude);
 	add_time(info, argv);
 	if (info->cpus_per_task && info->cpus_per_task != NO_VAL16)
 		sn_words_add(argv, "--cpus-per-task=%u", info->cpus_per_task);
@@ -168,7 +180,7 @@ static int add_options(const struct snrun *run, const slurm_job_info_t *info,
 	sn_words_add(argv, "--output=/dev/null");
 	sn_words_add(argv, "--wrap=exec '%s' --member %u %u",
 		     len > 0 ? self : "snrun", run->job.id, run->state.requeues);
-	free(far);
+	free(exclude);
 	return argv->failed ? sn_err_set(err, -ENOMEM, "no memory") : 0;
 }
 
@@ -231,22 +243,19 @@ int snrun_submit_standin(const struct snrun *run, uint32_t cards, uint32_t nodes
 int snrun_free_member(const struct snrun *run, uint32_t id, struct sn_err *err)
 {
 	job_info_msg_t *jobs = NULL;
-	char *far = far_nodes(run);
+	char *exclude, none[] = "";
 	job_desc_msg_t desc;
 	int rc = 0;
 
-	if (!far)
-		return 0;
-	free(far);
 	if (sn_api_load_job(run->job.id, &jobs) || jobs->record_count != 1)
 		return sn_err_set(err, -EIO, "slurmctld did not tell of job %u",
 				  run->job.id);
+	exclude = excluded(run, &jobs->job_array[0], false);
 	sn_api_init_update(&desc, id);
-	desc.exc_nodes = jobs->job_array[0].exc_nodes;
-	if (!desc.exc_nodes)
-		desc.exc_nodes = (char *)"";
+	desc.exc_nodes = exclude ? exclude : none;
 	if (slurm_update_job(&desc))
 		rc = sn_err_set(err, -EIO, "job %u: %s", id, slurm_strerror(errno));
+	free(exclude);
 	slurm_free_job_info_msg(jobs);
 	return rc;
 }
