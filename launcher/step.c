@@ -206,6 +206,7 @@ static void pass_deadline(struct step *s)
 		snrun_say("the ranks were asked to save and end and have not yet; they are killed %lld s from now",
 			  (long long)(s->deadline > now ? (s->deadline - now) / 1000 : 0));
 	}
+	step_tell_again(s, now);
 	if (!s->deadline || now < s->deadline || step_wait_longer(s, now))
 		return;
 	s->deadline = 0;
@@ -252,6 +253,7 @@ static void wait_for(struct step *s, struct pollfd *fd)
 
 	wait = soonest(wait, s->deadline);
 	wait = soonest(wait, s->soft_at);
+	wait = soonest(wait, s->again_at);
 	wait = soonest(wait, s->steer_at);
 	wait = soonest(wait, s->run->near_until);
 	if (!s->ending)
@@ -338,6 +340,7 @@ int snrun_step(struct snrun *run, bool watched, struct sn_outcome *ret,
 		.run = run, .out = ret, .lost = lost, .watched = watched,
 		.part = calloc((size_t)run->n_parts + 1, sizeof(*s.part)),
 		.changes = -1,
+		.began = snrun_now_ms(),
 		.steer_at = 1, /* also where nothing else happens: 0 is never */
 	};
 	struct pollfd *fd = calloc((size_t)run->n_parts * 2 + 3, sizeof(*fd));

@@ -48,6 +48,10 @@ struct step {
 	int64_t deadline; /* ms, of what was sent; 0: none */
 	int64_t grace; /* ms that they have from when they are told */
 	int64_t soft_at; /* ms, when to say that they take long; 0: not */
+	int64_t began; /* ms, when its sruns were started */
+	int again; /* the last signal that we have sent; 0: none */
+	int64_t young_until; /* ms, till when ranks that start may not have got it */
+	int64_t again_at; /* ms, when they get it once more; 0: not */
 	int64_t steer_at; /* ms, the next look at what snctl asks */
 	int64_t resize_at; /* ms, when it is ended for another size; 0: not */
 };
@@ -79,6 +83,8 @@ void step_kill(struct step *s);
 void step_ask_before_stop(struct step *s);
 /* Now and then: those that save and go on are told to end once they have saved. */
 void step_look_at_checkpoint(struct step *s, int64_t now);
+/* Who had only just begun is told once more. */
+void step_tell_again(struct step *s, int64_t now);
 /* At the deadline: true if they are not to be killed yet. */
 bool step_wait_longer(struct step *s, int64_t now);
 

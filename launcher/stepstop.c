@@ -13,6 +13,8 @@
 #include "launcher/step.h"
 
 #define KILLED_MS 10000 /* for srun, after SIGKILL to its step */
+#define YOUNG_MS 5000 /* that a step is starting at most */
+#define AGAIN_MS 1000
 
 /* ---- signals to the parts ---- */
 
@@ -36,10 +38,15 @@ void step_send_pending(struct step *s)
 		part->n_pending = part->ended ? 0 : kept;
 		sent |= !part->ended && kept < n;
 	}
-	/* Who is told late has his time from then on. */
-	if (sent && s->ending && !s->killed &&
-	    s->deadline < snrun_now_ms() + s->grace)
+	if (!sent || !s->ending || s->killed)
+		return;
+	/* Who is told late has his time from then on; and starts just now. */
+	if (s->deadline < snrun_now_ms() + s->grace)
 		s->deadline = snrun_now_ms() + s->grace;
+	if (s->again) {
+		s->young_until = snrun_now_ms() + YOUNG_MS;
+		s->again_at = snrun_now_ms() + AGAIN_MS;
+	}
 }
 
 bool step_any_pending(const struct step *s)
@@ -85,11 +92,38 @@ static int64_t restart_wait(const struct step *s)
 	return (int64_t)s->run->job.policy.restart_wait * 1000;
 }
 
+/*
+ * Slurm's signal passes over a task that is about to start (proctrack/linuxproc, till the
+ * task has become its program), and the others, which end, would wait for it in vain. In
+ * its first seconds no rank has anything to save that a second signal could disturb.
+ */
+static void tell_all(struct step *s, int sig)
+{
+	int64_t now = snrun_now_ms();
+
+	if (!s->again)
+		s->young_until = s->began + YOUNG_MS;
+	step_send_all(s, sig);
+	s->again = sig;
+	s->again_at = now < s->young_until ? now + AGAIN_MS : 0;
+}
+
+void step_tell_again(struct step *s, int64_t now)
+{
+	if (!s->again_at || now < s->again_at)
+		return;
+	s->again_at = now < s->young_until ? now + AGAIN_MS : 0;
+	for (uint32_t p = 0; p < s->n_parts && !s->killed; p++)
+		if (!s->part[p].ended && !s->part[p].n_pending &&
+		    !step_part_send(&s->part[p], s->again))
+			step_send_later(&s->part[p], s->again);
+}
+
 void step_tell(struct step *s)
 {
 	s->warned = true;
 	s->wait_marker = false;
-	step_send_all(s, SIGTERM);
+	tell_all(s, SIGTERM);
 }
 
 void step_end(struct step *s)
@@ -149,7 +183,7 @@ void step_end_on_purpose(struct step *s, const char *why)
 	s->warned = ckpt->signal == SIGTERM;
 	snrun_link_tell(s->run);
 	if (ckpt->signal)
-		step_send_all(s, ckpt->signal);
+		tell_all(s, ckpt->signal);
 }
 
 /* Who has another way to be asked than SIGTERM is asked first. */
