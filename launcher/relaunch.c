@@ -22,6 +22,7 @@
 #include "launcher/writefile.h"
 
 #define REFUSED_MS 60000 /* that slurmctld may give no step */
+#define PATIENCE_MS 3000 /* till it is asked again, at first */
 
 uint32_t snrun_max_restarts(const struct snrun *run)
 {
@@ -134,22 +135,45 @@ static int check_nodes(struct snrun *run, struct past *past, struct sn_err *err)
 	return rc;
 }
 
-/* A node that died since the last look cannot take the files. */
+/* Nodes of a member are not the base's. */
+static int repair_any(struct snrun *run, struct past *past, struct sn_err *err)
+{
+	struct sn_names live = { NULL, 0, 0 };
+	int rc;
+
+	if (run->n_members)
+		return repair_anew(run, past, err);
+	if (sn_job_nodes(run->job.id, &live, NULL))
+		return 0; /* slurmctld does not say */
+	rc = repair_nodes(run, past, &live, err);
+	sn_names_done(&live);
+	return rc;
+}
+
+/* A node that died since the last look cannot take the files; and a slurmctld that has
+ * just started gives no step. */
 static int distribute(struct snrun *run, struct past *past, struct sn_err *err)
 {
+	int64_t until = snrun_now_ms() + REFUSED_MS;
+	int rc, sig;
+
 	for (;;) {
 		uint32_t before = run->plan.n_nodes;
-		struct sn_names live = { NULL, 0, 0 };
-		int rc = snrun_distribute(run, err);
+		struct sn_err why;
 
-		if ((rc != -EIO && rc != -ETIMEDOUT) ||
-		    sn_job_nodes(run->job.id, &live, NULL))
+		rc = snrun_distribute(run, &why);
+		if ((rc != -EIO && rc != -ETIMEDOUT) || !past->restarts.max ||
+		    snrun_now_ms() >= until)
+			return rc ? sn_err_set(err, rc, "%s", why.text) : 0;
+		rc = repair_any(run, past, err);
+		if (rc || run->requeue)
 			return rc;
-		if (past->restarts.max)
-			rc = repair_nodes(run, past, &live, err);
-		sn_names_done(&live);
-		if (!past->restarts.max || rc || run->plan.n_nodes == before)
-			return rc ? rc : -EIO;
+		sig = run->plan.n_nodes == before ? snrun_wait_signal(PATIENCE_MS) : -1;
+		if (sig > 0) {
+			run->stopped = true;
+			run->stop_signal = sig;
+			return sn_err_set(err, -EINTR, "%s", why.text);
+		}
 		rc = write_files(run, err);
 		if (rc)
 			return rc;
@@ -239,7 +263,7 @@ static bool is_patient(struct past *past, const struct sn_outcome *out)
 static void wait_for_slurm(struct snrun *run, const struct past *past)
 {
 	bool early = snrun_now_ms() - past->refused_since < 10000;
-	int sig = snrun_wait_signal(early ? 3000 : 10000);
+	int sig = snrun_wait_signal(early ? PATIENCE_MS : 10000);
 
 	if (sig > 0) {
 		run->stopped = true;
