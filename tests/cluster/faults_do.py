@@ -192,6 +192,19 @@ def final_of(state_dir):
     return m.groups() if m else None
 
 
+def asked_of(job, since):
+    """When the job's ranks were last asked to save, and when what they saved was durable:
+    0: not since then."""
+    dir, at = "%s/jobs/%d/" % (WORK, job), [0, 0]
+    for i, name in enumerate(("checkpoint.request", "checkpoint")):
+        try:
+            at[i] = os.stat(dir + name).st_mtime
+        except OSError:
+            pass
+    asked = at[0] if at[0] > since else 0
+    return asked, at[1] if asked and at[1] > asked else 0
+
+
 def plan_of(job):
     try:
         return json.loads(text_of("%s/jobs/%d/layout.json" % (WORK, job)))

@@ -29,6 +29,10 @@ OUT_MAX = 8                                     # nodes, before another is struc
 HELP = os.environ.get("SN_HELP", "").split()
 
 
+def spread(seconds):
+    return "%.1f/%.1f" % (statistics.median(seconds), max(seconds)) if seconds else ""
+
+
 class Driver:
     def __init__(self, seed):
         self.seed, self.rng = seed, random.Random(seed)
@@ -53,11 +57,14 @@ class Driver:
 
     def odd(self, key, text, seconds):
         """Wrong only if it lasts. Slurm, and what snrun knows of it, move on one by one."""
-        since = self.suspicion.setdefault(key, [time.time(), 0, False])
-        since[1] = time.time()
-        if time.time() - since[0] > seconds and not since[2]:
-            since[2] = True
-            self.fail("%s, for %d s" % (text, seconds))
+        now = time.time()
+        since = self.suspicion.setdefault(key, [now, now, False])
+        since[1] = now
+        if now - since[0] <= seconds or since[2]:
+            return False
+        since[2] = True
+        self.fail("%s, for %d s" % (text, seconds))
+        return True
 
     # ---- looking -------------------------------------------------------------------------
 
@@ -75,17 +82,29 @@ class Driver:
         self.looked = time.time()
         for job in self.jobs:
             job.see(self.slurm)
+            for f in job.open:
+                if f.kind == "grow":
+                    f.see_room(job, self.room(job))
         self.check_cards()
         for j in self.slurm.values():
-            if "launch_failed" in j.reason and self.looked - self.blind_until < 120:
+            if "launch_failed" in j.reason:
                 # slurmctld had not saved that it ran, starts it once more on nodes
-                # that have it, and holds it then.
-                self.notes["jobs that a killed slurmctld held"] += 1
-                do.run("scontrol", "release", str(j.id))
+                # that have it, and holds it then. The daemon releases it, the second
+                # time after a minute.
+                self.notes["jobs that a killed slurmctld held"] += ("launch", j.id) not in self.suspicion
+                if self.odd(("launch", j.id), "job %d is held as its launch failed, and nobody releases it" % j.id, 80):
+                    do.run("scontrol", "release", str(j.id))
             elif j.state == "PENDING" and (j.priority == 0 or "Held" in j.reason):
                 self.odd(("held", j.id), "job %d is held: priority %d, %s" % (j.id, j.priority, j.reason), 3)
         self.suspicion = {k: v for k, v in self.suspicion.items() if self.looked - v[1] < 8}
         return True
+
+    def room(self, job):
+        """Is an atom's worth of nodes, beside the spare one, free for a member of the job?"""
+        used = {n for j in self.slurm.values() if j.state == "RUNNING" or "COMPLETING" in j.states for n in j.nodes}
+        free = [n for n, v in self.nodes.items()
+                if v.well and not v.marks and n not in used and n not in job.left_nodes]
+        return max(collections.Counter(map(do.supernode_of, free)).values(), default=0) >= 2 + 1
 
     def check_cards(self):
         pairs = [(c, j.id) for j in self.slurm.values() for c in j.cards]
@@ -321,17 +340,17 @@ class Driver:
     def table(self):
         rows = collections.defaultdict(lambda: collections.defaultdict(list))
         for f in self.faults:
-            for means, seconds in f.ends or [("none was hit", None)]:
-                rows[f.kind][means].append(seconds)
+            for means, *times in f.ends or [("none was hit", None, None, None)]:
+                rows[f.kind][means].append(times)
         print("%d faults, %d jobs in %d s; driver: %s" % (len(self.faults), len(self.ended), time.time() - self.began,
                                                        dict(self.notes)))
-        print("| fault | means chosen | count | median s | worst s |\n| --- | --- | --- | --- | --- |")
+        print("Seconds, median/worst: to the next step; of these, till the ranks were asked to save, "
+              "and till they had saved.\n"
+              "| fault | means chosen | count | next step | asked | saved |\n| --- | --- | --- | --- | --- | --- |")
         for kind in faults_kinds.NAMES:
             for means, got in sorted(rows.get(kind, {}).items()):
-                s = [x for x in got if x is not None]
-                print("| %s | %s | %d | %s | %s |" %
-                      (faults_kinds.NAMES[kind], means, len(got), "%.1f" % statistics.median(s) if s else "",
-                       "%.1f" % max(s) if s else ""))
+                print("| %s | %s | %d | %s |" % (faults_kinds.NAMES[kind], means, len(got), " | ".join(
+                    spread([t[i] for t in got if t[i] is not None]) for i in range(3))))
         rc, text = do.run("snctl", "events", "--kind=elastic", "--limit=5000", "--json")
         words = collections.Counter(re.findall(r'"(?:text|what|why)":\s*"([a-z-]+): ', text))
         print("the daemon's decisions: %s" % dict(words))

@@ -37,6 +37,7 @@ class Job:
         self.open = []          # faults that it has not got over
         self.slurm = None
         self.base, self.members = [], {}        # nodes; id -> Slurmjob
+        self.left_nodes = set() # that it was told to leave
         self.zombie_since = self.ended_at = self.started = 0.0
         self.waits_since = 0.0
         self.last_plan = None
@@ -134,7 +135,10 @@ class Job:
             later = [b for b in begins if b[4] > f.since]
             first = next((s for s in steps if later and s[2] > later[0][4] and s[0] >= later[0][0]), None)
             if first:
-                f.close(self, self.means(f, first[0]), first[2] - f.since)
+                asked, saved = do.asked_of(self.id, f.since)
+                f.close(self, self.means(f, first[0]), first[2] - f.since,
+                        asked - f.since if first[2] > asked > 0 else None,
+                        saved - asked if first[2] > saved > 0 else None)
             elif f.must == "on" and steps and steps[-1][2] > f.since + 4:
                 f.close(self, "runs on", None)
             elif f.must == "maybe" and steps and steps[-1][2] > f.since + 30:

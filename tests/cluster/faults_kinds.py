@@ -28,16 +28,26 @@ class Fault:
             job.open.append(self)
         return self
 
-    def close(self, job, means, seconds):
+    def see_room(self, job, room):
+        """To grow takes cards. While none are free for it, it waits for nothing of ours."""
+        if not any(m.state == "PENDING" for m in job.members.values()):
+            return
+        if not room:
+            self.since, self.waited = time.time(), True
+
+    def close(self, job, means, seconds, asked=None, saved=None):
+        """seconds: until the next step; of these until the ranks were asked to save, and
+        then until that was done."""
         if self.waited:
             means += ", after a wait for cards"
-        self.ends.append((means, seconds))
-        self.last = (means, seconds)
+        self.ends.append((means, seconds, asked, saved))
 
     def report(self, driver, job):
-        means, seconds = self.last
-        driver.say("fault %d, %s: %s%s" % (self.number, job.name, means,
-                                           "" if seconds is None else " in %.1f s" % seconds))
+        means, seconds, asked, saved = self.ends[-1]
+        driver.say("fault %d, %s: %s%s%s%s" % (
+            self.number, job.name, means, "" if seconds is None else " in %.1f s" % seconds,
+            "" if asked is None else ", asked to save after %.1f s" % asked,
+            "" if saved is None else ", saved in %.1f s" % saved))
 
 
 def running(d, settled=True):
@@ -206,11 +216,14 @@ def card(d, rng, kind, number):
     node, c = pick(rng, some)
     sick = kind == "card-sick"
     f = Fault(d, kind, number, "card %s:%d of %s is reported %s" % (node, c, job, "faulty" if sick else "suspect"), [job])
+    since = f.since
     rc, text = do.run("snctl", "health", "report", "%s:%d" % (node, c), "--code=" + ("ecc-fatal" if sick else "sick"))
     if rc:
         d.fail("fault %d: snctl health report: %s" % (number, text[:300]))
     d.releases[node, c] = time.time() + rng.uniform(20, 40)
-    return f.begin(os.environ.get("SN_SICK", "maybe") if sick else "on")
+    f.begin(os.environ.get("SN_SICK", "maybe") if sick else "on")
+    f.since = since
+    return f
 
 
 def member(d, rng, kind, number):
@@ -253,7 +266,10 @@ def grow(d, rng, kind, number):
 def swap(d, rng, kind, number):
     job = pick(rng, running(d))
     node = job and pick(rng, job.rank_nodes())
-    return node and elastic(d, kind, number, job, "%s is to leave %s" % (job, node), "swap", str(job.id), node)
+    f = node and elastic(d, kind, number, job, "%s is to leave %s" % (job, node), "swap", str(job.id), node)
+    if f:
+        job.left_nodes.add(node)
+    return f
 
 
 def pause(d, rng, kind, number):
