@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -264,6 +265,81 @@ static void no_pages_no_region(void **state)
 	sn_region_close(&node);
 }
 
+static uint64_t huge_pages(const char *key)
+{
+	FILE *f = fopen("/proc/meminfo", "r");
+	unsigned long long n = 0;
+	char line[160];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)))
+			n = strtoull(line + strlen(key), NULL, 10);
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* As the user: is there room for so many bytes of huge pages, which want mmap? */
+static bool can_map(const char *path, uint64_t bytes)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (!pid) {
+		char file[PATH_MAX];
+		char *at;
+		int fd;
+
+		if (setgid(USER) || setuid(USER))
+			_exit(9);
+		snprintf(file, sizeof(file), "%s/file", path);
+		fd = open(file, O_RDWR | O_CREAT | O_TRUNC, 0600);
+		if (fd < 0 || ftruncate(fd, (off_t)bytes))
+			_exit(1);
+		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (at == MAP_FAILED)
+			_exit(2);
+		memset(at, 1, bytes);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return !status;
+}
+
+/* Where the machine has some: echo 4 >/proc/sys/vm/nr_hugepages */
+static void whole_huge_pages_are_the_jobs_own(void **state)
+{
+	uint64_t page = huge_pages("Hugepagesize:") << 10, before = huge_pages("HugePages_Free:");
+	struct sn_region_ask ask = { .job = 15, .uid = USER, .gid = USER };
+	struct sn_policy huge = policy;
+	struct sn_region_node node;
+	struct sn_region region;
+	struct sn_err err;
+
+	(void)state;
+	NEED_MOUNTS();
+	if (before < huge_pages("HugePages_Rsvd:") + 3) {
+		print_message("# fewer than 3 huge pages are free: not tried\n");
+		skip();
+	}
+	huge.pool_provider = SN_POOL_PROVIDER_HUGETLBFS;
+	assert_int_equal(sn_region_open(&huge, "n1", true, &node, &err), 0);
+	ask.bytes = 3 * page - 1;
+	if (sn_region_make(&node, &ask, &region, &err))
+		fail_msg("%s", err.text);
+	assert_int_equal(region.bytes, 2 * page);
+	/* They are kept for it before it writes. */
+	assert_true(huge_pages("HugePages_Rsvd:") >= 2);
+	assert_true(can_map(region.path, 2 * page));
+	assert_false(can_map(region.path, 3 * page));
+	assert_int_equal(sn_region_destroy(&node, 15, &err), 0);
+	assert_int_equal(mounts(), 0);
+	ask.bytes = page - 1;
+	assert_int_equal(sn_region_make(&node, &ask, &region, &err), -ENOSPC);
+	assert_non_null(strstr(err.text, "less than one huge page"));
+	sn_region_close(&node);
+}
+
 static void a_program_makes_one(void **state)
 {
 	struct sn_region_ask ask = { .job = 14, .uid = USER, .gid = USER, .bytes = 12345 };
@@ -334,6 +410,7 @@ int main(void)
 		cmocka_unit_test(leftovers_are_found_and_cleared),
 		cmocka_unit_test(hostile_paths_are_refused),
 		cmocka_unit_test(no_pages_no_region),
+		cmocka_unit_test(whole_huge_pages_are_the_jobs_own),
 		cmocka_unit_test(a_program_makes_one),
 	};
 
