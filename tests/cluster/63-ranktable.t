@@ -113,6 +113,8 @@ is "plain srun: no table, but ids" "$(sort plain.out | head -n 1)" "table=none i
 alloc=$ALLOC_PID # gone with the process
 echo exit >&"${ALLOC[1]}"
 ok "the allocation ends" until_true 30 eval "! kill -0 $alloc 2>/dev/null"
+# A node that is still ending it would be passed over for the next.
+ok "and gives its nodes back" until_true 30 eval '[ -z "$(squeue -h)" ]'
 
 # Ranks fail twice on a node, and a spare takes its place: the table says so, and the
 # program is asked about it.
