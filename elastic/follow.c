@@ -268,8 +268,14 @@ static void poll(struct sn_daemon *d)
 
 	if (d->polling)
 		return;
-	if (d->duty != SN_DUTY_IN_CHARGE || !(p = calloc(1, sizeof(*p))))
+	if (d->duty != SN_DUTY_IN_CHARGE)
 		return;
+	p = calloc(1, sizeof(*p));
+	if (!p) {
+		/* Nothing else would have it tried again. */
+		sn_timer_set(d->poll_timer, d->conf.policy.elasticd_poll);
+		return;
+	}
 	p->work = (struct sn_work){ poll_run, poll_done, NULL };
 	p->d = d;
 	p->since = d->since_load;

@@ -16,8 +16,6 @@
 
 #include "elastic/work.h"
 
-#define THREADS_MAX 8
-
 struct queue {
 	struct sn_work *first, **last;
 };
@@ -125,7 +123,7 @@ static int start(struct sn_pool *pool, uint32_t threads, struct sn_err *err)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_mutex_lock(&pool->lock);
-	for (uint32_t i = 0; i < threads && i < THREADS_MAX && !rc; i++) {
+	for (uint32_t i = 0; i < threads && !rc; i++) {
 		rc = pthread_create(&id, &attr, thread, pool);
 		pool->alive += !rc;
 	}

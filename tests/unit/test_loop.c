@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -209,6 +210,36 @@ static void work_comes_back(void **state)
 	}
 }
 
+#define MANY 32
+
+static pthread_barrier_t together;
+
+static void meet(struct sn_work *work)
+{
+	pthread_barrier_wait(&together);
+	run(work);
+}
+
+/* Each piece waits for all others: with a thread less none would end. */
+static void as_many_threads_as_asked_for(void **state)
+{
+	struct sn_pool *pool;
+
+	(void)state;
+	sum = 0;
+	came_back = 100 - MANY;
+	assert_int_equal(pthread_barrier_init(&together, NULL, MANY), 0);
+	assert_int_equal(sn_pool_create(loop, "test", MANY, &pool, NULL), 0);
+	alarm(60);
+	for (int i = 0; i < MANY; i++)
+		give(pool, 1, meet);
+	assert_int_equal(sn_loop_run(loop, NULL), 0);
+	alarm(0);
+	assert_int_equal(sum, MANY);
+	assert_true(sn_pool_destroy(pool, 10000));
+	pthread_barrier_destroy(&together);
+}
+
 static volatile bool go_on;
 
 static void hang(struct sn_work *work)
@@ -250,6 +281,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ended_while_pending, make, drop),
 		cmocka_unit_test_setup_teardown(signals_arrive, make, drop),
 		cmocka_unit_test_setup_teardown(work_comes_back, make, drop),
+		cmocka_unit_test_setup_teardown(as_many_threads_as_asked_for, make, drop),
 		cmocka_unit_test_setup_teardown(the_end_with_work, make, drop),
 	};
 
