@@ -57,23 +57,41 @@ static int load(uint32_t id, job_info_msg_t **ret, struct sn_err *err)
 			  slurm_strerror(errno));
 }
 
-/* A member stands for its base. */
-static int find_job(uint32_t id, struct target *ret, struct sn_err *err)
+/* *ret_base 0: it is no member. */
+static int look_at(uint32_t id, struct target *ret, unsigned int *ret_base, struct sn_err *err)
 {
 	job_info_msg_t *jobs;
-	unsigned int base = 0;
 	int rc = load(id, &jobs, err);
 
 	if (rc)
 		return rc;
+	*ret_base = 0;
 	ret->job = id;
 	ret->uid = jobs->job_array[0].user_id;
 	if (jobs->job_array[0].comment)
-		sscanf(jobs->job_array[0].comment, MEMBER "%u:", &base);
+		sscanf(jobs->job_array[0].comment, MEMBER "%u:", ret_base);
 	if ((jobs->job_array[0].job_state & JOB_STATE_BASE) != JOB_RUNNING)
 		rc = sn_err_set(err, -ENOENT, "job %u does not run", id);
 	slurm_free_job_info_msg(jobs);
-	return !rc && base && base != id ? find_job(base, ret, err) : rc;
+	return rc;
+}
+
+/* A member stands for its base. A job's comment is its user's to write: it may name
+ * another's job, or one that names this. */
+static int find_job(uint32_t id, struct target *ret, struct sn_err *err)
+{
+	unsigned int base, more;
+	uint32_t uid;
+	int rc = look_at(id, ret, &base, err);
+
+	if (rc || !base || base == id)
+		return rc;
+	uid = ret->uid;
+	rc = look_at(base, ret, &more, err);
+	if (!rc && (ret->uid != uid || more))
+		rc = sn_err_set(err, -ENOENT, "job %u calls itself a member of job %u, and is none",
+				id, base);
+	return rc;
 }
 
 static int find_dir(struct target *target, const char *given, struct sn_err *err)

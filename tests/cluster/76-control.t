@@ -35,6 +35,14 @@ is "status: sizes and members" "$(field "$id" min_dp) $(field "$id" next_lower) 
 like "the same in words" "$(elastic status "$id")" "job $id: running, dp=6 with 48 ranks, generation [01], 0 restarts"
 member=$(squeue -h -o '%A %k' | awk '/supernode:member=/ { print $1; exit }')
 like "a member's id means its base" "$(elastic status "$member")" "^job $id: running"
+# A comment is its user's to write.
+a=$(SN_STEP=no submit -x "$(squeue -h -o %N | paste -sd,)" "$TESTS/held.sh")
+b=$(SN_STEP=no submit --comment="supernode:member=$a:0" "$TESTS/held.sh")
+ok "two jobs" await "$b" RUNNING
+like "one that calls itself a member gets its base's snrun" "$(elastic status "$b" --timeout 1)" 'no snrun runs in .*'"/$a\$"
+ok "which says the same of it" scontrol update "JobId=$a" "Comment=supernode:member=$b:0"
+like "that are each other's member are none" "$(timeout 20 snctl elastic status "$b" --timeout 1 2>&1)" "calls itself a member of job $a, and is none"
+scancel "$a" "$b"
 like "a size off the step is refused with the neighbours" "$(elastic shrink "$id" --dp 3)" 'dp=3 is no size of the job .*near it are 2 and 4'
 like "so is one that is no less" "$(elastic shrink "$id" --dp 6)" 'dp=6 is not less than dp=6'
 like "and one beyond max_dp" "$(elastic grow "$id")" 'dp=6 is the largest size'
