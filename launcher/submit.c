@@ -169,9 +169,10 @@ static int add_options(const struct snrun *run, const slurm_job_info_t *info,
 	if (info->cpus_per_task && info->cpus_per_task != NO_VAL16)
 		sn_words_add(argv, "--cpus-per-task=%u", info->cpus_per_task);
 	/* With a pool its memory is in the figure already. */
-	if ((info->pn_min_memory & MEM_PER_CPU) &&
+	if ((info->pn_min_memory & ~MEM_PER_CPU) &&
 	    run->job.spec.pool.per == SN_POOL_NONE)
-		sn_words_add(argv, "--mem-per-cpu=%lluM",
+		sn_words_add(argv, "--mem%s=%lluM",
+			     info->pn_min_memory & MEM_PER_CPU ? "-per-cpu" : "",
 			     (unsigned long long)(info->pn_min_memory & ~MEM_PER_CPU));
 	if (want->extra)
 		sn_words_add(argv, "--nice=%d", NICE_LAST);

@@ -30,9 +30,12 @@ now() { date +%s.%N; }
 since() { awk -v g="$2" -v at="$3" '$1 >= g { printf "%.2f", $3 - at; exit }' "$1/steps"; }
 
 # ---- all cards are free ----------------------------------------------------------
-id=$(submit_train $layout one --elastic=min_dp=2)
+id=$(submit_train $layout one --elastic=min_dp=2 --mem=3000 --time=9)
 ok "the base runs" await "$id" RUNNING
 ok "and two members" until_true 20 has_members "$id" 2 RUNNING
+both=$(members "$id" | cut -d' ' -f1)
+of_both() { for m in $both; do scontrol -o show job "$m" | grep -oE " ($1)=[^ ]*"; done | sort -u | tr -d '\n'; } # FIELD|…
+is "each with the base's memory and what is left of its time" "$(of_both 'MinMemoryNode|TimeLimit')" " MinMemoryNode=3000M TimeLimit=00:09:00"
 base=$(scontrol show hostnames "$(scontrol -o show job "$id" | sed -nE 's/.* NodeList=([^ ]*).*/\1/p')")
 is "the base has min_dp: two nodes" "$(echo "$base" | wc -l)" 2
 ok "48 ranks start at once" until_true 40 reached one 2
@@ -44,6 +47,7 @@ is "and no card of another's" \
 like "members are named after their base" "$(squeue -h -o %j | sort | tail -n 1)" '^train-job.sh\+2$'
 ok "it ends well" await "$id" COMPLETED
 ok "and nothing is left" until_true 20 nothing_left
+like "members write nothing, and are cancelled or complete" "$(of_both 'StdOut|JobState')" '^ JobState=(CANCELLED|COMPLETED) StdOut=/dev/null$'
 like "in its first generation" "$(cat "$WORK/jobs/$id/generation")" '^0$'
 same_end "$id" one $layout
 
@@ -156,9 +160,17 @@ ok "nothing is left" until_true 30 nothing_left
 
 STEPS=100
 # ---- beyond dp -------------------------------------------------------------------
-id=$(submit_train tp=8,ep=16,etp=1,dp=2 seven --elastic=min_dp=2,max_dp=4)
+# As the README has it, but for the name of the program.
+mkdir seven
+printf '#!/bin/bash\nexec snrun --max-restarts 5 %q --state-dir %q --steps %d --checkpoint-every %d --step-ms %d --meet 30 --elastic\n' \
+	"$SNTRAIN" "$WORK/seven" "$STEPS" "$EVERY" "$STEP_MS" >train.sh
+line=$(sed -nE 's/^(sbatch .*--elastic=.* train\.sh)( .*)?$/\1/p' "$SN_SRCDIR/README.md")
+like "the README has a job with --elastic" "$line" '--parallel=tp=8,dp=2 --elastic=min_dp=2,max_dp=4'
+id=$(eval "$line" | sed -n 's/^Submitted batch job //p')
 ok "cards are free: it takes them" until_true 60 dp_is "$id" 4
 ok "and ends well" await "$id" COMPLETED 60
+mv "slurm-$id.out" "$id.out"
+same_end "$id" seven tp=8,dp=2
 ok "nothing is left" until_true 30 nothing_left
 
 # ---- all ranks in a member ---------------------------------------------------------
