@@ -45,5 +45,21 @@ drop "$c"
 ok "outside: card 1 comes back" snctl card resume n001:1
 ok "outside: 4 run" runs "$d"
 drop "$a" "$d"
+
+# ---- layouts, inside and outside at once
+a=$(submit_held --reservation=r --parallel=tp=4)
+ok "inside: four ranks" await_ranks "$a"
+ok "inside: whole" check_ranks "$a" tp=4
+is "inside: on the four cards, as they say" "$(cards_on "$a" n001) $(cards_said "$a")" "$mine $(cards_of "$a")"
+d=$(submit_held -w n001 --parallel=tp=4)
+ok "outside: four ranks" await_ranks "$d"
+ok "outside: whole" check_ranks "$d" tp=4
+is "outside: on the other four" "$( (cards_of "$a"; cards_of "$d") | sort -u | wc -l)" 8
+b=$(submit_held --reservation=r --parallel=tp=2,dp=2)
+ok "inside: more ranks wait" waits "$b"
+drop "$a"
+ok "inside: and run" await_ranks "$b"
+is "inside: there" "$(cards_on "$b" n001)" "$mine"
+drop "$b" "$d"
 scontrol delete reservation r
 finish
