@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,6 +19,7 @@
 #include "snctl/term.h"
 
 #define ASK_MS 20000
+#define KINDS "health, elastic, refused, operator, slurm, job, daemon"
 
 struct options {
 	const char *config, *kind, *node;
@@ -107,6 +109,17 @@ static int follow(const struct options *o, const struct sn_elastic_where *where,
 	return rc == -EPIPE ? 0 : rc;
 }
 
+/* One that is mistyped would show that nothing has happened. */
+static bool is_kind(const char *word)
+{
+	size_t len = strlen(word);
+
+	for (const char *p = KINDS; *p; p += strcspn(p, " "), p += strspn(p, " "))
+		if (strcspn(p, ",") == len && !strncmp(p, word, len))
+			return true;
+	return false;
+}
+
 static int act(const struct options *o, struct sn_err *err)
 {
 	struct sn_elastic_where where;
@@ -138,7 +151,7 @@ int cmd_events(int argc, char **argv)
 	const struct cli_opt opts[] = {
 		{ "follow", NULL, CLI_FLAG, &o.follow, "go on as more happens (-f)", false, 0, 0 },
 		{ "limit", "N", CLI_UINT, &o.limit, "the latest so many [100]", false, 1, 10000 },
-		{ "kind", "KIND", CLI_STRING, &o.kind, "only those: health, elastic, refused, operator, node, slurm, job, daemon", false, 0, 0 },
+		{ "kind", "KIND", CLI_STRING, &o.kind, "only those: " KINDS, false, 0, 0 },
 		{ "node", "NAME", CLI_STRING, &o.node, "only of that node, or of that supernode or unit", false, 0, 0 },
 		{ "config", "FILE", CLI_STRING, &o.config, "the topology.conf; by default the one beside slurm.conf", false, 0, 0 },
 		{ "json", NULL, CLI_FLAG, &o.json, "a line of JSON for each", false, 0, 0 },
@@ -164,6 +177,10 @@ int cmd_events(int argc, char **argv)
 		return SNCTL_DONE;
 	if (rc)
 		return snctl_fail("events", SNCTL_USAGE, &err);
+	if (o.kind && !is_kind(o.kind)) {
+		sn_err_set(&err, 0, "--kind=%.40s is none of " KINDS, o.kind);
+		return snctl_fail("events", SNCTL_USAGE, &err);
+	}
 	rc = act(&o, &err);
 	return rc ? snctl_fail("events", rc == -EINVAL ? SNCTL_USAGE : SNCTL_NO, &err) : SNCTL_DONE;
 }

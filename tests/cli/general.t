@@ -3,7 +3,7 @@
 # Help, versions, unknown words, and output that cannot be written.
 . "$SN_SRCDIR/tests/cli/lib.sh"
 
-for c in place groups check show map why pool health events; do
+for c in place groups check show map why card pool health elastic events; do
 	run "$c" --help
 	[ "$status" -eq 0 ] && [ ! -s err ] && grep -q "^Usage: snctl $c" out
 	ok "$c --help" || show
@@ -20,6 +20,27 @@ run --version
 [ "$status" -eq 0 ] && grep -q '^snctl .*[0-9]\.[0-9]' out
 ok "--version"
 
+# in_man PAGE PROGRAM ARGUMENT…: what its --help names, its man page does too
+in_man() {
+	page=$1
+	shift
+	"$@" --help >out 2>err
+	sed 's/\\-/-/g' "$SN_SRCDIR/docs/$page" >page
+	grep -oE '^  --[a-z-]+' out | while read -r o; do
+		grep -qE -- "(^|[^a-z-])$o([^a-z-]|\$)" page || echo "$o"
+	done >lacks
+	status=$?
+	[ -s out ] && [ ! -s lacks ]
+	ok "$page has all options of ${*##*/} --help" || sed 's/^/# lacks: /' lacks
+}
+for c in place groups "groups verify" check show map why card pool health "health probe" "health records" elastic events; do
+	in_man snctl.1 "$SNCTL" $c
+done
+for c in snrun.1=launcher/snrun snrun-watch.1=launcher/snrun-watch snelasticd.8=elastic/snelasticd; do
+	[ -x "$SN_BUILDDIR/${c#*=}" ] || continue
+	in_man "${c%%=*}" "$SN_BUILDDIR/${c#*=}"
+done
+
 refuse "no command" "command is needed"
 refuse "an unknown command, with the right one" "place?" plaec
 refuse "an unknown command that is near none" "snctl --help" frobnicate
@@ -34,6 +55,14 @@ if grep -q 'Not here' out; then
 	refuse "whatever else is on the line" "with-slurm" why 3
 else
 	refuse "an unknown table" "units?" show unit
+	n_kinds=0
+	for c in health elastic refused operator slurm job daemon; do
+		run events --kind=$c --config=/nowhere/topology.conf
+		grep -q "none of" err || n_kinds=$((n_kinds + 1))
+	done
+	refuse "an unknown kind of event" "none of health" events --kind=heath
+	[ "$n_kinds" = 7 ]
+	ok "all kinds of events can be asked for"
 	refuse "no job id" "job id" why
 	refuse "an unknown verb of pool" "list, create NAME or delete NAME" pool drop w
 	refuse "a pool region without a name" "give its name" pool delete
