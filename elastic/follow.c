@@ -88,6 +88,25 @@ static bool same_nodes(const struct sn_view_nodes *a, const struct sn_view_nodes
 	return true;
 }
 
+/*
+ * Is what did not end still there? Only who looks at the node can tell, and such a process
+ * may hold cards; so it is for an operator to have the node back.
+ */
+static void say_unkilled(struct sn_daemon *d, const struct sn_view_nodes *old)
+{
+	for (uint32_t i = 0; i < d->nodes->n; i++) {
+		const struct sn_view_node *is = &d->nodes->node[i];
+		const struct sn_view_node *was = is->unkilled ? sn_view_node(old, is->name) : NULL;
+
+		if (!is->unkilled || (was && was->unkilled))
+			continue;
+		sn_log_info("node %s was drained by slurmd: a step did not end when it was killed", is->name);
+		daemon_event(d, "slurm", is->name, SN_NONE, 0, SN_NONE,
+			     "drained by slurmd, as a step did not end within UnkillableStepTimeout; where `ps` there shows none of its processes, `scontrol update nodename=%s state=resume` (Slurm before 25.05.1 drains nodes also where only a slurmstepd took long)",
+			     is->name);
+	}
+}
+
 static int take_nodes(struct sn_daemon *d, struct poll *p, struct sn_err *err)
 {
 	struct sn_view_nodes *old = d->nodes;
@@ -99,6 +118,7 @@ static int take_nodes(struct sn_daemon *d, struct poll *p, struct sn_err *err)
 		rc = engine_make(d, NULL, 0, err);
 	if (!rc) {
 		follow_compare(d, d->adopted ? old : NULL, p->began);
+		say_unkilled(d, old);
 		if (!d->adopted)
 			keep_state(d);
 		d->adopted = true;

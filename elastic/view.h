@@ -24,6 +24,7 @@ struct sn_view_node {
 	bool down; /* gone: nothing runs there */
 	bool silent; /* slurmd does not respond at present */
 	bool drained; /* state=drain */
+	bool unkilled; /* by slurmd, as what a step had started did not end when it was killed */
 	bool failing; /* state=fail: an administrator expects it to fail */
 	bool closed; /* it takes no new work, for whatever reason */
 	uint16_t port; /* slurmd's; 0: not known */

@@ -32,6 +32,14 @@ static char *copy(const char *is)
 	return strdup(text(is));
 }
 
+/* Later versions say in the reason's second half which step it was. */
+static bool is_unkilled(const node_info_t *info)
+{
+	const char *why = slurm_strerror(ESLURMD_KILL_TASK_FAILED);
+
+	return info->node_state & NODE_STATE_DRAIN && !strncmp(text(info->reason), why, strlen(why));
+}
+
 static void take_state(const node_info_t *info, struct sn_view_node *node)
 {
 	const uint32_t base = info->node_state & NODE_STATE_BASE;
@@ -40,6 +48,7 @@ static void take_state(const node_info_t *info, struct sn_view_node *node)
 	node->down = base == NODE_STATE_DOWN;
 	node->silent = info->node_state & NODE_STATE_NO_RESPOND;
 	node->drained = info->node_state & NODE_STATE_DRAIN;
+	node->unkilled = is_unkilled(info);
 	node->failing = info->node_state & NODE_STATE_FAIL;
 	node->closed = node->silent || info->node_state &
 		(NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_RES | NODE_STATE_MAINT |

@@ -148,6 +148,9 @@ ok "it is out" node_is "${free[0]}" '^(drained|down)'
 like "for that reason" "$(scontrol -o show node "${free[0]}")" 'Reason=snelasticd: by user 0: test'
 ok "alive" until_true 60 node_is "${free[0]}" '^drained'
 ok "with an event" event "take node ${free[0]} out: by user 0: test; done"
+# As slurmd drains a node; 25.05 and later say which step it was.
+scontrol update "NodeName=${free[2]}" State=DRAIN "Reason=Kill task failed (JobId=7 StepId=batch)"
+ok "an event says what to do where slurmd has drained a node" until_true 10 event "${free[2]}.*drained by slurmd, as a step did not end.*scontrol update nodename=${free[2]} state=resume"
 cred=$(printf '{"op":"elastic.act","do":"node-out","node":"%s"}' "${free[1]}" | as_user munge -S "$CL_DIR/munge/socket" -i /dev/stdin)
 "$TESTS/wire.py" send "$CL_DIR/run/elasticd.socket" "$cred" >/dev/null
 ok "users may not" until_true 10 event 'refused.*elastic.act'
