@@ -88,6 +88,22 @@ def snruns(state_dir):
     return [pid for pid, argv in processes(state_dir).items() if os.path.basename(argv[0]) == "snrun"]
 
 
+def stepds(node):
+    """Steps that have a slurmstepd on that node, as "JOB.STEP"."""
+    rc, text = shell("node_daemon", node)
+    spaces = {os.readlink("/proc/%s/ns/pid" % text)} if text.isdigit() and alive(int(text)) else set()
+    found = set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid) as f:
+                m = re.match(r"slurmstepd: \[(\d+\.\w+)\]", f.read())
+            if m and os.readlink("/proc/%s/ns/pid" % pid) in spaces:
+                found.add(m.group(1))
+        except OSError:
+            continue
+    return found
+
+
 def pid_in(path):
     try:
         with open(path) as f:
@@ -140,6 +156,8 @@ class Node:
             m = re.search(r"(?:^| )%s=(\S*)" % name, line)
             return m.group(1) if m else ""
         self.state = field("State")
+        # slurmd has drained it: docs/elastic.md, "Nodes that slurmd drains".
+        self.unkilled = "DRAIN" in self.state and " Reason=Kill task failed" in line
         self.well = not re.search(r"DOWN|DRAIN|FAIL|\*|NOT_RESPONDING|UNKNOWN|INVAL", self.state)
         m = re.search(r" Extra=(\{.*?\}) (?:\w+=|$)", line + " ")
         try:

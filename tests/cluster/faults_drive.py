@@ -255,6 +255,25 @@ class Driver:
                         self.fail("card %s:%d is not released: %s" % (node, card, text))
                     del self.releases[node, card]
 
+    def resume_drained(self):
+        """As an operator does whom the daemon's event has told to: if no step of a job that
+        does not run is left there."""
+        for name, node in self.nodes.items():
+            if not node.unkilled or name in self.repairs:
+                continue
+            rc, text = do.run("snctl", "events", "--kind=slurm", "--node=" + name)
+            if "drained by slurmd" not in text:
+                self.odd(("drained", name), "slurmd has drained %s, and no event says so" % name, 20)
+                continue
+            left = {s for s in do.stepds(name) if int(s.split(".")[0]) not in self.slurm or
+                    self.slurm[int(s.split(".")[0])].state != "RUNNING"}
+            if left:
+                self.odd(("drained", name), "slurmd has drained %s, and left there are %s" % (name, sorted(left)), 60)
+                continue
+            self.notes["nodes that slurmd drained with nothing left there"] += 1
+            self.say("%s was drained by slurmd, has nothing left, and is resumed" % name)
+            do.mark([name], "resume", "")
+
     # ---- the campaign ------------------------------------------------------------------------
 
     def turn(self):
@@ -263,6 +282,7 @@ class Driver:
         self.repair()
         if seen:
             self.check_gone()
+            self.resume_drained()
         time.sleep(0.3)
 
     def strike(self, number):
@@ -318,6 +338,7 @@ class Driver:
             do.run("scancel", str(job.id))
         until = time.time() + 90
         while time.time() < until and (not self.look() or self.left()):
+            self.resume_drained()
             time.sleep(1)
         for text in self.left():
             self.fail("left at the end: " + text)
