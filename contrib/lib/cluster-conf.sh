@@ -103,7 +103,7 @@ conf_slurm()
 		KillWait=5
 		PropagateResourceLimits=NONE
 		SlurmdParameters=config_overrides
-		SchedulerParameters=bf_interval=5,sched_min_interval=50000,batch_sched_delay=0
+		SchedulerParameters=bf_interval=2,bf_max_time=30,bf_continue,sched_min_interval=50000,batch_sched_delay=0
 		SelectTypeParameters=CR_Core_Memory
 		GresTypes=$CL_GRES
 		PlugStackConfig=$CL_DIR/etc/plugstack.conf
@@ -118,6 +118,9 @@ conf_slurm()
 	else
 		echo SelectType=select/cons_tres
 	fi
+	# The default, multifactor, gives all jobs the same priority till it has weights, and
+	# then --nice puts none behind others.
+	[[ $CL_EXTRA == *PriorityType=* ]] || echo PriorityType=priority/basic
 	for ((i = 0; i < CL_NODES; i++)); do
 		if [ "$CL_MODE" = netns ]; then
 			echo "NodeName=${CL_NAME[i]} NodeAddr=$(node_address "$i") Port=$CL_NODE_PORT $(conf_node)"
