@@ -37,7 +37,8 @@ snrun bash -c ': >term.up.$SLURM_PROCID; exec sleep 100' >term.out 2>&1 &
 ready term; kill -TERM $!; wait $!; echo $? >term.rc
 snrun bash -c 'trap "" TERM; : >deaf.up.$SLURM_PROCID; while :; do sleep 1; done' >deaf.out 2>&1 &
 ready deaf; kill -TERM $!; wait $!; echo $? >deaf.rc
-squeue -h -s -j "$SLURM_JOB_ID" -o %i >steps.left
+left() { for ((i = 0; i < 100; i++)); do squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep -v batch >"$1" || break; sleep 0.1; done; }
+left steps.left
 
 # The directory of an earlier job of the same number, and one of a job long ended.
 own=$DIR/$SLURM_JOB_ID
@@ -84,7 +85,7 @@ SRUN
 		slow; began=$SECONDS
 		kill -${how%%:*} $!; wait $!; echo $? >slow.${how%%:*}.rc
 		echo "${how%%:*}: $((SECONDS - began)) s" >>slow.took
-		for ((i = 0; i < 100; i++)); do squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep -v batch >slow.${how%%:*}.left || break; sleep 0.1; done
+		left slow.${how%%:*}.left
 		rm -f slow.up.*
 		srun rm -rf /dev/shm/sn
 	done
@@ -186,7 +187,7 @@ is "ranks that ignore it are killed" "$(cat deaf.rc)" 137
 is "a directory of an earlier job of that number is begun anew" "$(sort again.out | uniq -c | awk '{ $1 = $1; print }' | tr '\n' ' ')" "64 0 1 snrun: $DIR/$id has the files of an earlier job of this number; they are removed "
 like "what is not snrun's stays, what was does not" "$(cat again.files)" ' mine '
 like "nor what it said of progress, and the files of a job that ended long ago" "$(grep -wE 'progress|4000001' again.files || echo gone) $(grep -wo 4000002 again.files)" '^gone 4000002$'
-is "no step is left" "$(grep -vc batch steps.left)" 0
+is "no step is left" "$(cat steps.left)" ""
 like "a directory that cannot be made" "$(cat proc.out)" '^snrun: /proc/nothing: .*'
 is "is one sentence, and 1" "$(wc -l <proc.out) $(tail -n 1 proc.out)" "2 1"
 like "a symbolic link is not followed" "$(cat link.out)" 'symbolic link'
