@@ -47,6 +47,19 @@ static void find_limits(const struct sn_daemon *d, struct sn_server_limits *ret)
 	ret->answer_ms = 30000;
 }
 
+static void raise_files(const struct sn_server_limits *limits)
+{
+	struct rlimit limit;
+	rlim_t want = (rlim_t)limits->connections + limits->kept + SN_WEB_MOST + 128;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= want)
+		return;
+	limit.rlim_cur = want < limit.rlim_max ? want : limit.rlim_max;
+	if (!setrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < want)
+		sn_log_error("at most %llu files can be open here, and ElasticdConnections and ElasticdJobs want %llu: further clients will have to wait; raise LimitNOFILE",
+			     (unsigned long long)limit.rlim_cur, (unsigned long long)want);
+}
+
 /* What only a new process can change. */
 static void say_fixed(const struct sn_elastic_where *old, const struct sn_elastic_where *new)
 {
@@ -105,6 +118,7 @@ static void reload_take(struct sn_daemon *d, struct reload *l)
 	if (moved)
 		metrics_reload(d);
 	find_limits(d, &limits);
+	raise_files(&limits);
 	sn_server_limit(d->server, &limits);
 	/* A log file that was moved away. */
 	if (!d->options.foreground &&
@@ -203,17 +217,6 @@ static void remove_pid(struct sn_daemon *d)
 	close(d->pid_fd);
 }
 
-static void raise_files(uint32_t connections)
-{
-	struct rlimit limit;
-	rlim_t want = connections + 128;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= want)
-		return;
-	limit.rlim_cur = want < limit.rlim_max ? want : limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* ---- start and end --------------------------------------------------------------------------- */
 
 static void gone(void *ctx, uint64_t ticket)
@@ -231,7 +234,7 @@ static int start(struct sn_daemon *d, struct sn_err *err)
 	int rc;
 
 	find_limits(d, &limits);
-	raise_files(limits.connections + limits.kept + SN_WEB_MOST);
+	raise_files(&limits);
 	rc = sn_loop_create(&d->loop, err);
 	if (!rc)
 		rc = sn_loop_signals(d->loop, signals, 3, on_signal, d, err);

@@ -257,7 +257,9 @@ fi
 stop_elasticd
 rm -rf "$STATE"
 scontrol update nodename=n004 extra=
-ok "in dry-run" start_elasticd --dry-run
+few_files() { (ulimit -n 600 && start_elasticd "$@"); }
+ok "in dry-run, and with few files" few_files --dry-run
+ok "which is said" log_says 'error: at most 600 files can be open here, .* want 9[0-9]{3}'
 like "reports are taken" "$(snctl health report n005:5)" suspect
 ok "what would be written is said" until_true 20 log_says 'dry-run: the marks of n005 are not written'
 is "and is not" "$(extra n005)" ""
