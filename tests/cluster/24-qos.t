@@ -180,6 +180,28 @@ release "$one" "$over"
 await "$one" COMPLETED && await "$over" COMPLETED
 ok "it was whole" check_ranks "$over" ep=8,dp=8
 
+# ---- an elastic job: members count for themselves ----------------------------------------
+
+echo "JobDir=$WORK/jobs/%j RestartWait=1 NodePoll=200 ElasticPoll=1 ElasticWait=5" >>"$CL_DIR/etc/supernode.conf"
+printf '#!/bin/bash\nexec sleep 300\n' >rank.sh
+printf '#!/bin/bash\nexec snrun ./rank.sh\n' >elastic.sh
+chmod +x rank.sh
+dp_is() { [ "$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["layout"]["dp"])' "$WORK/jobs/$1/layout.json" 2>/dev/null)" = "$2" ]; }
+members() { squeue -h -o '%A %T %r %k' | awk -v c="supernode:member=$1:" 'index($0, c) { print $1, $2, $3 }'; }
+# The first looks of the scheduler may be behind other reasons.
+members_are() { [ "$(members "$1" | cut -d' ' -f2,3 | sort | uniq -c | awk '{ printf "%s%d %s %s", (NR > 1 ? ", " : ""), $1, $2, $3 }')" = "$2" ]; }
+hold=$(submit_held --qos=quota --parallel=$EP32)
+ok "elastic: 32 of 64 cards of a QOS" await_ranks "$hold"
+base=$(submit --qos=quota --parallel=tp=8,dp=6 --elastic=min_dp=2 elastic.sh)
+ok "elastic: two members fit, two are over the limit" until_true 60 members_are "$base" "2 PENDING QOSGrpGRES, 2 RUNNING None"
+ok "elastic: the job runs as it may" until_true 60 dp_is "$base" 4
+all=$(members "$base" | cut -d' ' -f1 | paste -sd' ')
+five=$(echo "$base $all" | tr ' ' ,)
+release "$hold"
+ok "elastic: when cards of the QOS come free, it grows" until_true 60 dp_is "$base" 6
+scancel "$base"
+ok "elastic: all end" until_true 30 eval '[ -z "$(squeue -h -j "$five" -o %T 2>/dev/null | grep -v COMPLETING)" ]'
+
 # ---- sacct ---------------------------------------------------------------------------
 
 cards_in() # JOB[.STEP] FIELD
@@ -189,5 +211,9 @@ cards_in() # JOB[.STEP] FIELD
 ok "sacct has the jobs' ends" until_true 30 eval '[ "$(sacct -n -X -P -j "$one,$two" -o state | sort -u)" = COMPLETED ]'
 is "sacct: cards asked for, had, and in the step" "$(cards_in "$one" reqtres) $(cards_in "$one" alloctres) $(cards_in "$one.0" alloctres)" "32 32 32"
 is "sacct: and of 25 on uneven nodes" "$(cards_in "$two" reqtres) $(cards_in "$two" alloctres) $(cards_in "$two.0" alloctres)" "25 25 25"
+states_of() { sacct -n -X -P -j "$1" -o state | cut -d' ' -f1 | sort | paste -sd' '; }
+ok "sacct: base and members have ends of their own" until_true 30 eval 'states_of "$five" | grep -Exq "CANCELLED( CANCELLED){0,4}( COMPLETED){0,4}" && [ "$(states_of "$five" | wc -w)" = 5 ]'
+diag "base and members: $(states_of "$five")"
+is "sacct: and cards of their own" "$(for j in $base $all; do cards_in "$j" alloctres; done | paste -sd' ')" "16 8 8 8 8"
 clear_all
 finish
