@@ -48,8 +48,9 @@ static void say_end(struct sn_daemon *d, const struct act_entry *e)
 {
 	char what[160];
 	const struct sn_act *act = &e->act;
-	bool by_node = act->kind == SN_ACT_NODE_OUT;
+	uint32_t job = act->kind == SN_ACT_NODE_OUT ? 0 : act->job;
 	const char *node = *act->node && act->kind != SN_ACT_START ? act->node : NULL;
+	const char *kind = act->kind == SN_ACT_REGION_OUT ? "pool" : "elastic";
 
 	sn_act_text(act, what, sizeof(what));
 	if (e->end == SN_ACT_DRY)
@@ -57,11 +58,14 @@ static void say_end(struct sn_daemon *d, const struct act_entry *e)
 	else
 		sn_log_info("action %llu: %s: %s; %s%s%s", (unsigned long long)act->id, what,
 			    act->why, sn_act_end_name(e->end), *e->text ? ": " : "", e->text);
+	/* A region was made: that is told by who has it made. */
+	if (e->end == SN_ACT_VOID && e->watch.begun)
+		return;
 	if (e->end == SN_ACT_DRY)
-		daemon_event(d, "elastic", node, SN_NONE, by_node ? 0 : act->job, SN_NONE,
+		daemon_event(d, kind, node, SN_NONE, job, SN_NONE,
 			     "dry-run: would %s: %s", what, act->why);
 	else
-		daemon_event(d, "elastic", node, SN_NONE, by_node ? 0 : act->job, SN_NONE,
+		daemon_event(d, kind, node, SN_NONE, job, SN_NONE,
 			     "%s: %s; %s%s%s", what, act->why, sn_act_end_name(e->end),
 			     *e->text ? ": " : "", e->text);
 }
@@ -71,7 +75,9 @@ void act_finish(struct sn_daemon *d, struct act_entry *e, enum sn_act_end end, c
 	e->end = end;
 	snprintf(e->text, sizeof(e->text), "%s", text);
 	e->state = ACT_ENDED;
-	act_recent_add(d->acts, &e->act, end);
+	/* A region may be made and deleted within a moment. */
+	if (e->act.kind != SN_ACT_REGION_OUT)
+		act_recent_add(d->acts, &e->act, end);
 	d->metrics.actions[e->act.kind][end]++;
 	say_end(d, e);
 	if (end == SN_ACT_DONE)
@@ -102,10 +108,19 @@ void act_begun(struct sn_daemon *d, struct act_entry *e)
 {
 	struct sn_request *r = e->request;
 
-	e->state = ACT_BEGUN;
+	e->state = e->watch.begun ? ACT_HELD : ACT_BEGUN;
 	e->request = NULL;
 	if (r)
 		answer(d, r, e->act.id);
+	if (e->watch.begun)
+		e->watch.begun(d, e->watch.ctx);
+}
+
+void act_settled(struct sn_daemon *d, struct act_entry *e)
+{
+	if (e->watch.ended)
+		e->watch.ended(d, e->watch.ctx, e->end, e->text);
+	act_forget(d->acts, e);
 }
 
 /* ---- the list ---------------------------------------------------------------------------- */
@@ -346,14 +361,13 @@ static int check(const struct sn_act *act, struct sn_err *err)
 {
 	if ((unsigned)act->kind >= SN_ACT_KINDS)
 		return sn_err_set(err, -EINVAL, "there is no action %d", (int)act->kind);
-	if (act->kind == SN_ACT_NODE_OUT ? !*act->node : !act->job)
-		return sn_err_set(err, -EINVAL, "%s: of no %s", sn_act_kind_name(act->kind),
-				  act->kind == SN_ACT_NODE_OUT ? "node" : "job");
+	if (!sn_act_has_object(act))
+		return sn_err_set(err, -EINVAL, "%s: of nothing", sn_act_kind_name(act->kind));
 	return 0;
 }
 
-int act_do(struct sn_daemon *d, const struct sn_act *act, uint64_t *ret_id,
-	   struct sn_err *err)
+int act_watch(struct sn_daemon *d, const struct sn_act *act, const struct sn_act_watch *watch,
+	      uint64_t *ret_id, struct sn_err *err)
 {
 	struct sn_acts *a = d->acts;
 	struct act_entry *e;
@@ -364,6 +378,8 @@ int act_do(struct sn_daemon *d, const struct sn_act *act, uint64_t *ret_id,
 	for (e = a->bucket[act_bucket(act)]; e; e = e->other)
 		if (e->state != ACT_ENDED && e->state != ACT_PARKED && sn_act_same(&e->act, act))
 			break;
+	if (e && watch)
+		return sn_err_set(err, -EALREADY, "that is under way already");
 	if (e) {
 		if (ret_id)
 			*ret_id = e->act.id;
@@ -378,10 +394,36 @@ int act_do(struct sn_daemon *d, const struct sn_act *act, uint64_t *ret_id,
 		return sn_err_set(err, -ENOMEM, "no memory");
 	e->act.id = a->next_id++;
 	e->act.at = sn_daemon_now();
+	if (watch)
+		e->watch = *watch;
 	if (ret_id)
 		*ret_id = e->act.id;
 	act_go_on(d);
 	return 0;
+}
+
+int act_do(struct sn_daemon *d, const struct sn_act *act, uint64_t *ret_id,
+	   struct sn_err *err)
+{
+	return act_watch(d, act, NULL, ret_id, err);
+}
+
+void act_let(struct sn_daemon *d, uint64_t id)
+{
+	struct act_entry *e = act_of(d->acts, id);
+
+	if (e && e->state == ACT_HELD) {
+		e->state = ACT_BEGUN;
+		act_go_on(d);
+	}
+}
+
+void act_void(struct sn_daemon *d, uint64_t id, const char *text)
+{
+	struct act_entry *e = act_of(d->acts, id);
+
+	if (e && e->state == ACT_HELD)
+		act_finish(d, e, SN_ACT_VOID, text);
 }
 
 bool act_under_way(const struct sn_daemon *d, enum sn_act_kind kind, uint32_t job,
@@ -439,8 +481,10 @@ void act_end(struct sn_daemon *d)
 
 	if (!a)
 		return;
-	while (a->first)
-		act_forget(a, a->first);
+	while (a->first) {
+		a->first->end = SN_ACT_ENDS;
+		act_settled(d, a->first);
+	}
 	if (!a->keeping)
 		sn_journal_done(&a->journal);
 	sn_timer_end(a->timer);

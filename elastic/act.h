@@ -20,6 +20,7 @@
 
 #include "launcher/control.h"
 #include "topology/err.h"
+#include "topology/jobspec.h"
 
 struct sn_daemon;
 
@@ -42,6 +43,9 @@ enum sn_act_kind {
 	SN_ACT_CANCEL,
 	/* One that slurmctld holds as its launch has failed; nobody else's hold. */
 	SN_ACT_RELEASE,
+	/* A pool region with a name, of that incarnation: out of the nodes' records. Its
+	 * deletion; and what becomes of one whose making was cut short (act_watch()). */
+	SN_ACT_REGION_OUT,
 	SN_ACT_KINDS
 };
 
@@ -50,7 +54,7 @@ enum sn_act_kind {
 struct sn_act {
 	uint64_t id; /* the journal's; given by act_do() */
 	enum sn_act_kind kind;
-	uint32_t job; /* not for NODE_OUT */
+	uint32_t job; /* not for NODE_OUT and REGION_OUT */
 	/* The run of the job that is meant, by its count of requeues: once the job has
 	 * been requeued, an action for an earlier run is void. */
 	uint32_t restarts;
@@ -58,6 +62,8 @@ struct sn_act {
 	enum sn_control_op op; /* TELL */
 	uint32_t dp; /* TELL */
 	uint64_t cards; /* TELL: of the node, as bits; 0: all of it */
+	char region[SN_NAME_MAX]; /* REGION_OUT */
+	uint64_t incarnation; /* the same */
 	double at; /* s since 1970: when it was decided; given by act_do() */
 	char why[SN_ACT_WHY]; /* one clause, for the event and the node's reason */
 };
@@ -75,6 +81,8 @@ const char *sn_act_kind_name(enum sn_act_kind kind); /* "tell", "node-out", … 
 int sn_act_kind_find(const char *name, enum sn_act_kind *ret); /* -EINVAL */
 const char *sn_act_end_name(enum sn_act_end end); /* "done", "already", … */
 int sn_act_end_find(const char *name, enum sn_act_end *ret);
+/* Does it say which job, node or region? */
+bool sn_act_has_object(const struct sn_act *act);
 /* Do both ask for the same? */
 bool sn_act_same(const struct sn_act *a, const struct sn_act *b);
 /* "requeue job 12", "take node n003 out", for sentences. */
@@ -87,6 +95,20 @@ const char *sn_act_text(const struct sn_act *act, char *buf, size_t size);
  */
 int act_do(struct sn_daemon *d, const struct sn_act *act, uint64_t *ret_id,
 	   struct sn_err *err);
+/* Of one action, in the loop. They do not call what is here. */
+struct sn_act_watch {
+	/* It is in the journal. It is held then, and done by act_let() alone: or by the
+	 * next daemon, should this one be killed before act_void(). NULL: not held. */
+	void (*begun)(struct sn_daemon *d, void *ctx);
+	/* So is its end; or, with SN_ACT_ENDS, this daemon ends first. The last call. */
+	void (*ended)(struct sn_daemon *d, void *ctx, enum sn_act_end end, const char *text);
+	void *ctx;
+};
+/* As act_do(); -EALREADY: the same one is under way, and not watched. */
+int act_watch(struct sn_daemon *d, const struct sn_act *act, const struct sn_act_watch *watch,
+	      uint64_t *ret_id, struct sn_err *err);
+void act_let(struct sn_daemon *d, uint64_t id);
+void act_void(struct sn_daemon *d, uint64_t id, const char *text); /* it is not wanted */
 /* Is any of that kind under way? node NULL: any. job 0: any. */
 bool act_under_way(const struct sn_daemon *d, enum sn_act_kind kind, uint32_t job,
 		   const char *node);

@@ -5,7 +5,7 @@
  *	act.c		the way of an action
  *	actkeep.c	its lines in the journal
  *	actfollow.c	holes in the views, and what has ended of late
- *	actslurm.c	what Slurm is asked and told; in a thread
+ *	actslurm.c	what Slurm is asked and told; in a thread; actregion.c: of regions
  *	acttext.c	words
  */
 #ifndef SN_ELASTIC_ACT_INTERNAL_H
@@ -19,6 +19,7 @@
 enum act_state {
 	ACT_WANTED, /* to be journalled */
 	ACT_BEGUN, /* in the journal, to be done */
+	ACT_HELD, /* in the journal, and done only when act_let() says so */
 	ACT_DOING, /* a thread has it, or the job's snrun */
 	ACT_ENDED, /* its end is to be journalled */
 	ACT_PARKED, /* of an earlier daemon, and this one is in dry-run */
@@ -35,6 +36,7 @@ struct act_entry {
 	enum sn_act_end end;
 	char text[SN_ACT_WHY];
 	struct sn_request *request; /* answered when it is begun */
+	struct sn_act_watch watch;
 	struct act_entry *next, *prev; /* by id */
 	struct act_entry *other; /* of the same bucket */
 };
@@ -85,6 +87,7 @@ int64_t act_retry_in(uint32_t tries);
 void act_finish(struct sn_daemon *d, struct act_entry *e, enum sn_act_end end, const char *text);
 void act_begun(struct sn_daemon *d, struct act_entry *e); /* it is in the journal */
 void act_forget(struct sn_acts *a, struct act_entry *e);
+void act_settled(struct sn_daemon *d, struct act_entry *e); /* its end is in the journal */
 struct act_entry *act_add(struct sn_acts *a, const struct sn_act *act, enum act_state state);
 struct act_entry *act_of(struct sn_acts *a, uint64_t id);
 uint32_t act_bucket(const struct sn_act *act); /* of all that are the same */

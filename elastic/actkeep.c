@@ -121,7 +121,7 @@ static void settle(struct sn_daemon *d, bool written)
 		if (!written)
 			continue;
 		if (e->state == ACT_ENDED)
-			act_forget(d->acts, e);
+			act_settled(d, e);
 		else if (e->state == ACT_WANTED)
 			act_begun(d, e);
 	}

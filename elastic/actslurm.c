@@ -386,6 +386,8 @@ int sn_act_in_slurm(const struct sn_act *act, bool late, enum sn_act_end *ret,
 {
 	*ret = SN_ACT_DONE;
 	text->text[0] = '\0';
+	if (act->kind == SN_ACT_REGION_OUT)
+		return sn_act_region_out(act, ret, text);
 	return act->kind == SN_ACT_NODE_OUT ? node_out(act, late, ret, text) :
 		on_job(act, ret, text);
 }

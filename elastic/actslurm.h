@@ -17,5 +17,7 @@
  */
 int sn_act_in_slurm(const struct sn_act *act, bool late, enum sn_act_end *ret,
 		    struct sn_err *text);
+/* actregion.c: REGION_OUT, likewise. */
+int sn_act_region_out(const struct sn_act *act, enum sn_act_end *ret, struct sn_err *text);
 
 #endif

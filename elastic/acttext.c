@@ -14,6 +14,7 @@ static const char *const kinds[SN_ACT_KINDS] = {
 	[SN_ACT_TELL] = "tell", [SN_ACT_NODE_OUT] = "node-out",
 	[SN_ACT_REQUEUE] = "requeue", [SN_ACT_START] = "start",
 	[SN_ACT_CANCEL] = "cancel", [SN_ACT_RELEASE] = "release",
+	[SN_ACT_REGION_OUT] = "region-out",
 };
 static const char *const ends[SN_ACT_ENDS] = {
 	[SN_ACT_DONE] = "done", [SN_ACT_ALREADY] = "already", [SN_ACT_VOID] = "void",
@@ -56,12 +57,21 @@ int sn_act_end_find(const char *name, enum sn_act_end *ret)
 	return i < 0 ? i : 0;
 }
 
+bool sn_act_has_object(const struct sn_act *act)
+{
+	if (act->kind == SN_ACT_NODE_OUT)
+		return *act->node != 0;
+	return act->kind == SN_ACT_REGION_OUT ? *act->region != 0 : act->job != 0;
+}
+
 bool sn_act_same(const struct sn_act *a, const struct sn_act *b)
 {
 	if (a->kind != b->kind)
 		return false;
 	if (a->kind == SN_ACT_NODE_OUT)
 		return !strcmp(a->node, b->node);
+	if (a->kind == SN_ACT_REGION_OUT)
+		return a->incarnation == b->incarnation && !strcmp(a->region, b->region);
 	if (a->job != b->job || a->restarts != b->restarts)
 		return false;
 	return a->kind != SN_ACT_TELL ||
@@ -82,6 +92,9 @@ const char *sn_act_text(const struct sn_act *act, char *buf, size_t size)
 		break;
 	case SN_ACT_NODE_OUT:
 		snprintf(buf, size, "take node %.64s out", act->node);
+		break;
+	case SN_ACT_REGION_OUT:
+		snprintf(buf, size, "take the pool region %s away", act->region);
 		break;
 	default:
 		snprintf(buf, size, "%s job %u", kinds[act->kind], act->job);

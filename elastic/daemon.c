@@ -247,6 +247,8 @@ static int start(struct sn_daemon *d, struct sn_err *err)
 	if (!rc)
 		rc = sn_pool_create(d->loop, "disk", 1, &d->disk, err);
 	if (!rc)
+		rc = sn_pool_create(d->loop, "regions", 1, &d->region_pool, err);
+	if (!rc)
 		rc = probe_start(d, err);
 	if (!rc)
 		rc = sn_server_create(d->loop, &limits, &calls, d, &d->server, err);
@@ -279,6 +281,7 @@ static void end(struct sn_daemon *d)
 	all &= sn_pool_destroy(d->disk, END_MS);
 	all &= sn_pool_destroy(d->slurm_read, all ? 200 : 0);
 	all &= sn_pool_destroy(d->slurm_write, all ? END_MS : 0);
+	all &= sn_pool_destroy(d->region_pool, all ? 200 : 0);
 	all &= sn_pool_destroy(d->probe_pool, all ? 200 : 0);
 	care_end(d);
 	keep_end(d);
@@ -287,6 +290,7 @@ static void end(struct sn_daemon *d)
 	follow_end(d);
 	write_end(d);
 	act_end(d);
+	regions_end(d);
 	duty_end(d);
 	engine_done(d);
 	sn_server_destroy(d->server);

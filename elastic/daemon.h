@@ -10,6 +10,7 @@
  *	duty.c		who is in charge: standing by, taking over, stepping down
  *	request.c	a request's way: munge, who it is, the operation, the answer
  *	ophealth.c	health.*		opcard.c	card.*
+ *	oppool.c	pool.*, regions of the pool with names
  *	opevents.c	events, status
  *	attach.c	the jobs' snruns, what they say and are told
  *	opelastic.c	elastic.attach, elastic.state, elastic.hint, elastic.tell
@@ -186,6 +187,10 @@ struct sn_daemon {
 
 	struct sn_acts *acts; /* act.c */
 
+	/* oppool.c */
+	struct sn_pool *region_pool;
+	struct region_work *regions; /* requests, the first is under way */
+
 	/* probe.c */
 	struct sn_pool *probe_pool;
 	struct sn_timer *probe_timer;
@@ -240,6 +245,7 @@ void op_health_release(struct sn_daemon *d, struct sn_request *r);
 void op_health_probe(struct sn_daemon *d, struct sn_request *r);
 void op_health_wanted(struct sn_daemon *d, struct sn_request *r);
 void op_card(struct sn_daemon *d, struct sn_request *r);
+void op_pool(struct sn_daemon *d, struct sn_request *r);
 void op_events(struct sn_daemon *d, struct sn_request *r);
 void op_status(struct sn_daemon *d, struct sn_request *r);
 void op_elastic_attach(struct sn_daemon *d, struct sn_request *r);
@@ -317,6 +323,9 @@ void op_elastic_show(struct sn_daemon *d, struct sn_request *r); /* opcare.c */
 int write_start(struct sn_daemon *d, struct sn_err *err);
 void write_end(struct sn_daemon *d);
 void write_some(struct sn_daemon *d);
+
+/* ---- oppool.c ---- */
+void regions_end(struct sn_daemon *d);
 
 /* ---- probe.c ---- */
 #define SN_PROBES_AT_ONCE 4

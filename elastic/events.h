@@ -21,7 +21,7 @@
 struct sn_event {
 	uint64_t id;
 	double at; /* seconds since 1970 */
-	char kind[16]; /* daemon, health, elastic, refused, operator, slurm, node, job */
+	char kind[16]; /* daemon, health, elastic, refused, operator, slurm, node, job, pool */
 	char node[64]; /* or a supernode's or unit's name; "": of none */
 	uint32_t card; /* SN_NONE */
 	uint32_t job; /* 0 */

@@ -85,6 +85,10 @@ int sn_journal_begin(const struct sn_act *act, bool dry, char **ret, struct sn_e
 		add(o, &failed, "dp", json_object_new_int64(act->dp));
 	if (act->cards)
 		add(o, &failed, "cards", json_object_new_uint64(act->cards));
+	if (*act->region) {
+		add(o, &failed, "region", json_object_new_string(act->region));
+		add(o, &failed, "incarnation", json_object_new_uint64(act->incarnation));
+	}
 	add(o, &failed, "at", json_object_new_double(act->at));
 	add(o, &failed, "why", json_object_new_string(act->why));
 	if (failed) {
@@ -184,7 +188,7 @@ static bool read_act(struct json_object *o, struct sn_act *ret)
 {
 	struct json_object *v = NULL;
 	uint64_t job, restarts, dp;
-	const char *node = text_of(o, "node");
+	const char *node = text_of(o, "node"), *region = text_of(o, "region");
 
 	memset(ret, 0, sizeof(*ret));
 	if (!number_of(o, "id", ID_MAX, &ret->id) || !ret->id ||
@@ -192,15 +196,17 @@ static bool read_act(struct json_object *o, struct sn_act *ret)
 	    !number_of(o, "restarts", UINT32_MAX, &restarts) ||
 	    !number_of(o, "cards", UINT64_MAX, &ret->cards) ||
 	    sn_act_kind_find(text_of(o, "kind"), &ret->kind) ||
-	    strlen(node) >= sizeof(ret->node))
+	    !number_of(o, "incarnation", INT64_MAX, &ret->incarnation) ||
+	    strlen(node) >= sizeof(ret->node) || strlen(region) >= sizeof(ret->region))
 		return false;
 	ret->job = (uint32_t)job;
 	ret->restarts = (uint32_t)restarts;
 	ret->dp = (uint32_t)dp;
 	strcpy(ret->node, node);
+	strcpy(ret->region, region);
 	if (ret->kind == SN_ACT_TELL && sn_control_find(text_of(o, "op"), &ret->op))
 		return false;
-	if (ret->kind == SN_ACT_NODE_OUT ? !*ret->node : !ret->job)
+	if (!sn_act_has_object(ret))
 		return false;
 	if (json_object_object_get_ex(o, "at", &v))
 		ret->at = json_object_get_double(v);

@@ -31,6 +31,16 @@
  *			probe of them; operators
  * card.drain, card.resume	{"op": "card.drain", "node": "n003", "cards": [3],
  *			"why": "…"}: as snctl card, for operators
+ * pool.create	{"op": "pool.create", "name": "weights", "size": "400G", "supernode": "sn03",
+ *			"nodes": "n[001-004]", "job": 12, "uid": 1000}: a region with a name, as
+ *			snctl pool; size as typed, of the whole or SIZE/node, and "supernode" or
+ *			"job"; nodes, uid and, with one of the two, the other may be left out. By
+ *			users for themselves, within PoolNamed and PoolNamedUser; by root and
+ *			SlurmUser for anybody → {"ok": true, "name": "weights", "uid": 1000,
+ *			"bytes": N, "supernode": "sn03", "nodes": 4}: bytes of each node. The same
+ *			once more is not made again
+ * pool.delete	{"op": "pool.delete", "name": "weights"}: by its owner, root and SlurmUser
+ *			→ "waiting": jobs that want it and do not run
  * elastic.attach	{"op": "elastic.attach", "job": 123, "state": {…}}: by the job's snrun
  *			(elastic/attachstate.h) → {"ok": true, "link": 17}, and the
  *			connection stays. On it comes what snrun is to do: {"ok": true, "do":

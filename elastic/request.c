@@ -172,6 +172,8 @@ static const struct {
 	{ "health.wanted", op_health_wanted, false },
 	{ "card.drain", op_card, false },
 	{ "card.resume", op_card, false },
+	{ "pool.create", op_pool, false },
+	{ "pool.delete", op_pool, false },
 	{ "elastic.attach", op_elastic_attach, false },
 	{ "elastic.state", op_elastic_state, false },
 	{ "elastic.hint", op_elastic_hint, false },

@@ -19,7 +19,7 @@
 #include "snctl/term.h"
 
 #define ASK_MS 20000
-#define KINDS "health, elastic, refused, operator, slurm, job, daemon"
+#define KINDS "health, elastic, refused, operator, pool, slurm, job, daemon"
 
 struct options {
 	const char *config, *kind, *node;

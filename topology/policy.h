@@ -61,6 +61,7 @@ struct sn_policy {
 	char pool_program[SN_POLICY_TEXT_MAX]; /* of SN_POOL_PROVIDER_PROGRAM */
 	uint32_t pool_timeout; /* seconds, of one call of it */
 	uint32_t pool_high, pool_low; /* percent of a region */
+	uint32_t pool_named, pool_named_user; /* percent of PoolMemory */
 	char card_memory_program[SN_POLICY_TEXT_MAX];
 	uint32_t card_memory_high, card_memory_low; /* percent */
 	uint32_t rank_table; /* enum sn_rank_table */

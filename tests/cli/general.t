@@ -56,12 +56,12 @@ if grep -q 'Not here' out; then
 else
 	refuse "an unknown table" "units?" show unit
 	n_kinds=0
-	for c in health elastic refused operator slurm job daemon; do
+	for c in health elastic refused operator pool slurm job daemon; do
 		run events --kind=$c --config=/nowhere/topology.conf
 		grep -q "none of" err || n_kinds=$((n_kinds + 1))
 	done
 	refuse "an unknown kind of event" "none of health" events --kind=heath
-	[ "$n_kinds" = 7 ]
+	[ "$n_kinds" = 8 ]
 	ok "all kinds of events can be asked for"
 	refuse "no job id" "job id" why
 	refuse "an unknown verb of pool" "list, create NAME or delete NAME" pool drop w

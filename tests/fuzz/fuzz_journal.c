@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			const struct sn_act *act = &state.open[i];
 
 			MUST(act->id && act->id < state.next);
-			MUST(act->kind == SN_ACT_NODE_OUT ? *act->node != 0 : act->job != 0);
+			MUST(sn_act_has_object(act));
 			MUST(*sn_act_text(act, buf, sizeof(buf)));
 		}
 		MUST(!sn_journal_text(state.open, state.n, state.next, &fresh, &len2, NULL));

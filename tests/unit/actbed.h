@@ -49,7 +49,14 @@ struct bed_job {
 
 struct bed_world {
 	struct bed_job job[JOBS];
-	struct { bool down, drained; int64_t down_at; char reason[64]; uint32_t lost; } node[NODES];
+	struct {
+		bool down, drained;
+		int64_t down_at;
+		char reason[64], extra[256];
+		uint32_t lost;
+	} node[NODES];
+	uint64_t incarnation; /* of the last region that was to be made */
+	uint32_t made; /* so many times its maker was told that it is */
 	uint32_t dp, told, orders; /* of TELL_JOB's snrun; told: how often it did it */
 	char done_order[SN_CONTROL_ID_MAX];
 	int64_t ms;
@@ -180,7 +187,7 @@ int __wrap_fsync(int fd)
 	return 0;
 }
 
-/* What is done must be begun in the journal, on disk. */
+/* What is done must be begun in the journal, on disk: to a job, a node, or a region. */
 static void must_be_journalled(uint32_t job, const char *node)
 {
 	struct sn_daemon *d = bed_d;
@@ -198,7 +205,8 @@ static void must_be_journalled(uint32_t job, const char *node)
 		if (__real_read(fd, text, (size_t)world->synced) == world->synced &&
 		    !sn_journal_parse(text, (size_t)world->synced, &s, NULL))
 			for (uint32_t i = 0; i < s.n; i++)
-				is |= job ? s.open[i].job == job : !strcmp(s.open[i].node, node);
+				is |= job ? s.open[i].job == job : node ? !strcmp(s.open[i].node, node) :
+					s.open[i].kind == SN_ACT_REGION_OUT;
 		free(text);
 	}
 	sn_journal_state_done(&s);

@@ -204,29 +204,54 @@ int slurm_update_job(job_desc_msg_t *desc)
 	return answer(how, 0);
 }
 
+static void tell_node(node_info_t *info, uint32_t i)
+{
+	char name[8];
+
+	snprintf(name, sizeof(name), "n%u", i);
+	info->name = strdup(name);
+	info->reason = world->node[i].reason;
+	info->extra = world->node[i].extra;
+	info->node_state = (world->node[i].down ? NODE_STATE_DOWN : NODE_STATE_IDLE) |
+		(world->node[i].drained ? NODE_STATE_DRAIN : 0);
+}
+
+int slurm_load_node(time_t since, node_info_msg_t **resp, uint16_t flags)
+{
+	enum how how;
+
+	(void)since, (void)flags;
+	if (lost("slurm_load_nodes", P_ASK, &how) || how == FAIL_AFTER)
+		return no_answer();
+	*resp = calloc(1, sizeof(**resp));
+	(*resp)->node_array = calloc(NODES, sizeof(*(*resp)->node_array));
+	(*resp)->record_count = NODES;
+	for (uint32_t i = 0; i < NODES; i++)
+		tell_node(&(*resp)->node_array[i], i);
+	after(how);
+	return 0;
+}
+
 int slurm_load_node_single(node_info_msg_t **resp, char *name, uint16_t flags)
 {
 	uint32_t i = (uint32_t)(name[1] - '0');
-	node_info_t *info;
 	enum how how;
 
 	(void)flags;
 	if (lost("slurm_load_node", P_ASK, &how) || how == FAIL_AFTER)
 		return no_answer();
 	*resp = calloc(1, sizeof(**resp));
-	info = (*resp)->node_array = calloc(1, sizeof(*info));
+	(*resp)->node_array = calloc(1, sizeof(*(*resp)->node_array));
 	(*resp)->record_count = 1;
-	info->name = strdup(name);
-	info->reason = world->node[i].reason;
-	info->node_state = (world->node[i].down ? NODE_STATE_DOWN : NODE_STATE_IDLE) |
-		(world->node[i].drained ? NODE_STATE_DRAIN : 0);
+	tell_node((*resp)->node_array, i);
 	after(how);
 	return 0;
 }
 
 void slurm_free_node_info_msg(node_info_msg_t *msg)
 {
-	free(msg->node_array->name);
+	for (uint32_t i = 0; i < msg->record_count; i++)
+		free(msg->node_array[i].name);
 	free(msg->node_array);
 	free(msg);
 }
@@ -241,10 +266,12 @@ int slurm_update_node(update_node_msg_t *msg)
 	uint32_t i = (uint32_t)(msg->node_names[1] - '0');
 	enum how how;
 
-	must_be_journalled(0, msg->node_names);
+	must_be_journalled(0, msg->extra ? NULL : msg->node_names);
 	if (lost("slurm_update_node", P_ORDER, &how))
 		return no_answer();
-	if (msg->node_state == NODE_STATE_DOWN) {
+	if (msg->extra) {
+		snprintf(world->node[i].extra, sizeof(world->node[i].extra), "%s", msg->extra);
+	} else if (msg->node_state == NODE_STATE_DOWN) {
 		world->node[i].down = true;
 		world->node[i].down_at = world->ms;
 		world->node[i].lost++;

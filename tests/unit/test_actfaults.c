@@ -14,7 +14,9 @@
 #include <cmocka.h>
 
 #include "elastic/holes.h"
+#include "launcher/poolbook.h"
 #include "launcher/slurmapi.h"
+#include "snctl/nodeextra.h"
 #include "tests/unit/actbed.h"
 
 #define STEP_MS 100
@@ -87,6 +89,67 @@ static void see(struct sn_daemon *d)
 	sn_view_jobs_seal(d->jobs);
 }
 
+/* ---- regions of the pool ----------------------------------------------------------------- */
+
+#define OLD 7 /* incarnation */
+
+static enum { IDLE, ASKED, WRITE, SETTLING } making; /* of a daemon */
+static uint64_t making_act;
+
+/* 0: it is not there */
+static uint64_t region_on(uint32_t i, const char *name)
+{
+	struct sn_poolbook_entry entry;
+
+	return sn_poolbook_find(world->node[i].extra, name, &entry, NULL) ? 0 : entry.id;
+}
+
+static bool region_anywhere(const char *name)
+{
+	return region_on(0, name) || region_on(1, name) || region_on(2, name);
+}
+
+static int put_region(void *ctx, const char *node, const char *extra, char **ret, struct sn_err *err)
+{
+	const struct sn_poolbook_entry entry = { "new", 1000, 4096, world->incarnation };
+
+	(void)ctx, (void)node;
+	return sn_poolbook_write(extra, &entry, ret, err);
+}
+
+static void on_begun(struct sn_daemon *d, void *ctx)
+{
+	(void)d, (void)ctx;
+	making = WRITE;
+}
+
+static void on_ended(struct sn_daemon *d, void *ctx, enum sn_act_end end, const char *text)
+{
+	(void)d, (void)ctx, (void)text;
+	world->made += end == SN_ACT_VOID;
+	making = IDLE;
+}
+
+/* As oppool.c does; its maker looks first whether it is there, and asks again. */
+static void make_region(struct sn_daemon *d)
+{
+	const struct sn_act_watch watch = { on_begun, on_ended, NULL };
+	static const char *const nodes[] = { "n1", "n2" };
+	struct sn_act out = { .kind = SN_ACT_REGION_OUT, .region = "new", .why = "cut short" };
+
+	if (making == WRITE) {
+		making = SETTLING;
+		if (nodeextra_change(nodes, 2, put_region, NULL, NULL))
+			act_let(d, making_act);
+		else
+			act_void(d, making_act, "it is made");
+	} else if (making == IDLE && !region_anywhere("new") && d->acts->ready) {
+		out.incarnation = ++world->incarnation;
+		if (!act_watch(d, &out, &watch, &making_act, NULL))
+			making = ASKED;
+	}
+}
+
 /* ---- a daemon ------------------------------------------------------------------------------ */
 
 /* As those who look after jobs do: what is not so yet is wanted. */
@@ -97,7 +160,10 @@ static void want(struct sn_daemon *d)
 
 	struct sn_act requeue = { .kind = SN_ACT_REQUEUE, .job = CARED + 1 };
 	struct sn_act start = { .kind = SN_ACT_START, .job = ZOMBIE + 1, .restarts = 1 };
+	struct sn_act away = { .kind = SN_ACT_REGION_OUT, .region = "old", .incarnation = OLD };
 
+	if (region_on(0, "old") == OLD || region_on(1, "old") == OLD)
+		(void)act_do(d, &away, NULL, NULL);
 	if (!world->job[CARED].requeued)
 		(void)act_do(d, &requeue, NULL, NULL);
 	/* Before it has let go of its nodes. */
@@ -112,7 +178,7 @@ static void want(struct sn_daemon *d)
 static bool is_quiet(const struct sn_daemon *d)
 {
 	return d->acts->ready && !d->acts->n && !bed_todo[0] && !bed_todo[1] && !d->acts->holes &&
-		!bed_told.fn && world->node[ODD].drained && world->dp == 4;
+		!bed_told.fn && world->node[ODD].drained && world->dp == 4 && making == IDLE;
 }
 
 static void turn(struct sn_daemon *d)
@@ -167,6 +233,8 @@ static void run_daemon(void)
 			if (!world->dry_run)
 				want(d);
 		}
+		if (!world->dry_run && !world->no_slurm)
+			make_region(d);
 		turn(d);
 		quiet = is_quiet(d) || (world->dry_run && i > 100) ? quiet + 1 : 0;
 	}
@@ -216,6 +284,10 @@ static void begin_world(uint32_t armed, enum how how)
 	strcpy(world->job[MEMBER].comment, "supernode:member=3:0"); /* of WAITS before its requeue */
 	world->node[LOST].down = world->node[LOST].drained = true;
 	world->dp = 8;
+	world->incarnation = OLD;
+	strcpy(world->node[0].extra, "{\"pool\":{\"old\":{\"uid\":1,\"bytes\":4096,\"id\":7}},\"rack\":3}");
+	strcpy(world->node[1].extra, "{\"pool\":{\"old\":{\"uid\":1,\"bytes\":4096,\"id\":7}}}");
+	strcpy(world->node[2].extra, "{\"pool\":{\"old\":{\"uid\":1,\"bytes\":4096,\"id\":6}}}");
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'/* '%s'/.journal*", bed_dir, bed_dir);
 	assert_int_equal(system(cmd), 0);
 }
@@ -265,6 +337,11 @@ static void check_world(uint32_t at, enum how how)
 	CHECK(!strcmp(world->node[ODD].reason, "snelasticd: it is odd"));
 	CHECK(!world->node[GOOD].lost && !world->node[LOST].lost);
 	CHECK(world->dp == 4 && world->told == 1);
+	/* One is deleted, another is made: on all of its nodes. */
+	CHECK(!strcmp(world->node[0].extra, "{\"rack\":3}"));
+	CHECK(!region_on(1, "old") && region_on(2, "old") == 6);
+	CHECK(region_on(1, "new") > OLD && region_on(2, "new") == region_on(1, "new"));
+	CHECK(world->made <= 1 && region_on(1, "new") <= world->incarnation);
 	CHECK(!world->failures);
 	sn_journal_init(&journal, bed_dir);
 	CHECK(!sn_journal_load(&journal, &state, &note, &err));

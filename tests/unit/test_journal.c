@@ -45,6 +45,10 @@ static struct sn_act some_act(uint64_t id, enum sn_act_kind kind)
 	if (kind == SN_ACT_NODE_OUT) {
 		strcpy(act.node, "n003");
 		act.restarts = 0;
+	} else if (kind == SN_ACT_REGION_OUT) {
+		strcpy(act.region, "kv.cache");
+		act.incarnation = UINT64_C(1700000000123);
+		act.restarts = 0;
 	} else {
 		act.job = 100 + (uint32_t)id;
 	}
@@ -90,6 +94,8 @@ static void check_same(const struct sn_act *a, const struct sn_act *b)
 	assert_int_equal(a->job, b->job);
 	assert_int_equal(a->restarts, b->restarts);
 	assert_string_equal(a->node, b->node);
+	assert_string_equal(a->region, b->region);
+	assert_true(a->incarnation == b->incarnation);
 	assert_int_equal(a->op, b->op);
 	assert_int_equal(a->dp, b->dp);
 	assert_true(a->cards == b->cards);
@@ -365,6 +371,14 @@ static void the_same_action(void **state)
 	strcpy(b.node, "n009");
 	assert_false(sn_act_same(&a, &b));
 	assert_string_equal(sn_act_text(&b, buf, sizeof(buf)), "take node n009 out");
+	a = b = some_act(1, SN_ACT_REGION_OUT);
+	assert_true(sn_act_same(&a, &b));
+	b.incarnation++; /* deleted, and made again */
+	assert_false(sn_act_same(&a, &b));
+	assert_string_equal(sn_act_text(&a, buf, sizeof(buf)), "take the pool region kv.cache away");
+	assert_true(sn_act_has_object(&a));
+	*a.region = '\0';
+	assert_false(sn_act_has_object(&a));
 	a = some_act(1, SN_ACT_TELL);
 	assert_string_equal(sn_act_text(&a, buf, sizeof(buf)), "have job 101 swap n004");
 	a.op = SN_CONTROL_SHRINK;
