@@ -35,7 +35,4 @@ struct sn_jobdir_sweep {
  */
 uint32_t sn_jobdir_sweep(const struct sn_jobdir_sweep *ask);
 
-/* Empty the user's own directory for a new job of the same number, but for the lock. */
-void sn_jobdir_empty(const char *dir);
-
 #endif

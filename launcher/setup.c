@@ -13,7 +13,7 @@
 
 #include "launcher/control.h"
 #include "launcher/jobdir.h"
-#include "launcher/jobdirsweep.h"
+#include "launcher/jobdirempty.h"
 #include "launcher/planfiles.h"
 #include "launcher/snrun.h"
 #include "launcher/stepenv.h"
@@ -278,7 +278,7 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 {
 	struct sn_runstate *state = &run->state;
 	struct sn_runstate old;
-	int rc = sn_runstate_read(run->dir, &old, err);
+	int fd, rc = sn_runstate_read(run->dir, &old, err);
 
 	*state = (struct sn_runstate){
 		.job = run->job.id, .submitted = run->job.submitted,
@@ -297,7 +297,10 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 	if (is_another_job(run, &old)) {
 		snrun_say("%s has the files of an earlier job of this number; they are removed",
 			  run->dir);
-		sn_jobdir_empty(run->dir);
+		if (!sn_dir_open(run->dir, &fd, NULL)) {
+			sn_jobdir_empty(fd, 0);
+			close(fd);
+		}
 		return 0;
 	}
 	if (old.ended && old.requeues == state->requeues) {

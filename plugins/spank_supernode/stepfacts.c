@@ -96,6 +96,7 @@ static void find_job_dir(spank_t sp, struct stepfacts *ret)
 			     found ? found->pw_dir : NULL, ret->job_dir,
 			     sizeof(ret->job_dir), &ret->trouble))
 		ret->job_dir[0] = '\0';
+	ret->own_job_dir = *ret->job_dir != '\0';
 }
 
 void stepfacts_make(spank_t sp, struct stepfacts *ret)

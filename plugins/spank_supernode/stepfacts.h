@@ -18,6 +18,7 @@ struct stepfacts {
 	struct sn_policy policy;
 	enum sn_vendor vendor;
 	char job_dir[PATH_MAX]; /* "": not known */
+	bool own_job_dir; /* by the job's number, not the user's word */
 	char if_ip[64]; /* of HcclIfIp's interface, "": none */
 	bool imex;
 	char *step_gpus; /* SLURM_STEP_GPUS before gres/gpu makes it each task's */

@@ -15,12 +15,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "launcher/jobdirempty.h"
 #include "launcher/taskvars.h"
+#include "launcher/writefile.h"
 #include "plugins/spank_supernode/spank_supernode.h"
 #include "plugins/spank_supernode/taskcards.h"
 
 /* Clocks of a shared directory's server and of nodes differ. */
 #define CLOCK_SLACK 60
+/* What is to be removed is older by more than any clock is wrong. */
+#define REMOVE_SLACK 3600
 
 static uint64_t number_in_env(spank_t sp, const char *name)
 {
@@ -96,23 +100,46 @@ static void tell_spares(const struct sn_task *task, const char *why)
 		    why);
 }
 
-/* How often snrun has started this job's ranks; a plain srun after it goes by the
- * file. */
-static uint32_t generation(const char *dir)
+/* As snrun does with what an earlier job of this number has left (is_another_job()),
+ * which is told here by its age alone. Each task, before its program looks there. */
+static void remove_old_files(const struct stepfacts *facts, uint64_t start)
 {
+	int fd;
+
+	if (!facts->own_job_dir || start < REMOVE_SLACK ||
+	    sn_dir_open(facts->job_dir, &fd, NULL))
+		return;
+	sn_jobdir_empty(fd, (time_t)(start - REMOVE_SLACK));
+	close(fd);
+}
+
+/*
+ * How often snrun has started this job's ranks; a plain srun after it goes by the
+ * file. Numbers of jobs come again: what was written before the job's first start is
+ * of another one. A requeued job goes on counting.
+ */
+static uint32_t generation(spank_t sp, const struct stepfacts *facts)
+{
+	uint64_t start = number_in_env(sp, "SLURM_JOB_START_TIME");
 	char path[PATH_MAX], text[16];
+	struct stat st = { .st_mtime = 0 };
 	ssize_t n = -1;
 	int fd;
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/generation", dir) >= sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "%s/generation", facts->job_dir) >= sizeof(path))
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0) {
-		n = read(fd, text, sizeof(text) - 1);
+		n = fstat(fd, &st) ? -1 : read(fd, text, sizeof(text) - 1);
 		close(fd);
 	}
 	if (n <= 0)
 		return 0;
+	if (!number_in_env(sp, "SLURM_RESTART_COUNT") &&
+	    (uint64_t)st.st_mtime + CLOCK_SLACK < start) {
+		remove_old_files(facts, start);
+		return 0;
+	}
 	text[n] = '\0';
 	return (uint32_t)strtoul(text, NULL, 10);
 }
@@ -158,7 +185,7 @@ static void unset(void *ctx, const char *name)
 }
 
 /* What all tasks of the step share. */
-static void fill(const struct stepmap *map, struct sn_task *task)
+static void fill(spank_t sp, const struct stepmap *map, struct sn_task *task)
 {
 	const struct stepfacts *facts = &map->facts;
 
@@ -180,7 +207,7 @@ static void fill(const struct stepmap *map, struct sn_task *task)
 	task->vendor = facts->vendor;
 	task->policy = &facts->policy;
 	if (!map->planned && task->job_dir)
-		task->generation = generation(task->job_dir);
+		task->generation = generation(sp, facts);
 }
 
 static void apply(spank_t sp, const struct stepmap *map, struct sn_task *task,
@@ -237,7 +264,7 @@ bool taskenv_set(spank_t sp, const struct stepmap *map)
 	if (map->whole && task.rank < map->spec.layout.world &&
 	    find_atom(&map->spec.layout, task.rank, &task.atom))
 		task.layout = &map->spec.layout;
-	fill(map, &task);
+	fill(sp, map, &task);
 	right = !map->has_map || agrees(map, &task);
 	if (!right)
 		/* Where select does not order ranks, Slurm keeps the order that

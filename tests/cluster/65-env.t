@@ -78,6 +78,17 @@ srun --gres=none --tres-per-task=cpu:1 -n1 -N1 $WORK/env.sh >none 2>none.err
 scontrol show hostnames | tac | tee order | sed 'p;p;p' >hosts
 SUPERNODE_PLAN=generation=2,port=12345,max_restarts=4,master=me SUPERNODE_PLAN_NODES=\$(paste -sd, order) \
 	SLURM_HOSTFILE=hosts srun -m arbitrary $WORK/env.sh >plan 2>plan.err
+# What a job of before has left: an earlier run of this one, or another of its number.
+echo 7 >"\$dir/generation"
+echo '{}' >"\$dir/groups.json"
+echo dear >"\$dir/weights"
+mkdir "\$dir/records" && echo x >"\$dir/records/rank-0.jsonl"
+touch -d '2 days ago' "\$dir"/{generation,groups.json,weights,ranktable.json,records/rank-0.jsonl}
+echo '{}' >"\$dir/layout.json"
+SLURM_RESTART_COUNT=1 srun $WORK/env.sh >requeued
+ls "\$dir" >requeued.files
+srun $WORK/env.sh >another
+ls "\$dir" >another.files
 END2
 id=$(submit -N2 "--parallel=$layout" job.sh)
 ok "a job with steps of many kinds" await "$id" COMPLETED
@@ -85,6 +96,10 @@ is "its table is found" "$(of table 6 RANK_TABLE_FILE)" "$WORK/dir/root-$id/rank
 is "and then no super pod is named" "$(of table 6 HCCL_LOGIC_SUPERPOD_ID)" ""
 is "a table from before the job is not" "$(of stale 6 RANK_TABLE_FILE)" ""
 is "nor one after snrun moved ranks" "$(of moved 6 RANK_TABLE_FILE) $(of moved 6 SUPERNODE_GENERATION) $(of moved 6 TORCHELASTIC_RESTART_COUNT)" " 1 1"
+is "a requeued job goes on counting, with its files" "$(of requeued 6 SUPERNODE_GENERATION) $(paste -sd' ' requeued.files)" \
+	"7 generation groups.json layout.json ranktable.json records weights"
+is "another job of the number does not" "$(all another SUPERNODE_GENERATION)$(of another 6 RANK_TABLE_FILE)" "0 0 0 0 0 0 0 0 "
+is "and has nothing of the earlier one's" "$(paste -sd' ' another.files)" "layout.json weights"
 is "the user's own are kept" \
 	"$(of mine 5 RANK) $(of mine 5 MASTER_ADDR) $(of mine 5 MASTER_PORT) $(of mine 5 HCCL_BUFFSIZE) $(of mine 5 SITE) $(of mine 5 ASCEND_RT_VISIBLE_DEVICES)" \
 	"0 login 29500 400 mine 9"

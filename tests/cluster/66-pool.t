@@ -174,11 +174,17 @@ fi
 # The lines that follow are for the nodes; slurmctld keeps what it has.
 policy="$CL_DIR/etc/supernode.conf"
 cp "$policy" "$WORK/policy"
+# As a whole, for an epilog may read it meanwhile: with half of it, or nothing, it would
+# look for regions where none are.
+policy_back()
+{
+	cp "$WORK/policy" "$policy.new" && mv "$policy.new" "$policy"
+}
 echo PoolProvider=tmpf >>"$policy"
 id=$(submit -w n001 --parallel=tp=8 --pool=16M "$WORK/pub/peep" /)
 ok "a job where supernode.conf is damaged" await "$id" FAILED
 like "is told why it has no region" "$(out "$id")" 'no region on n001.*supernode\.conf.*tmpf'
-cp "$WORK/policy" "$policy"
+policy_back
 job program <<'END'
 case "$1" in
 destroy) exit 0 ;;
@@ -196,13 +202,13 @@ id=$(submit -w n001 --parallel=tp=8 --pool=16M "$WORK/pub/peep" /)
 ok "a job whose pool program hangs" await "$id" FAILED
 like "is told" "$(out "$id")" "$WORK/program did not end in 2 seconds and was killed"
 if [ "$(awk '/^HugePages_Total/ { print $2 }' /proc/meminfo)" = 0 ]; then
-	cp "$WORK/policy" "$policy"
+	policy_back
 	echo PoolProvider=hugetlbfs >>"$policy"
 	id=$(submit -w n001 --parallel=tp=8 --pool=16M "$WORK/pub/peep" /)
 	ok "a job that wants huge pages" await "$id" FAILED
 	like "is told that there are none" "$(out "$id")" 'no huge pages; reserve some'
 fi
-cp "$WORK/policy" "$policy"
+policy_back
 # ---- a node that preflight finds ill ---------------------------------------------
 
 cat >"$WORK/sample" <<'END'
@@ -220,9 +226,9 @@ is "the pool has given what it is charged" "$(free_of a)" "1008M"
 is "and that is the region of the spare alone" "$(regions n001)$(regions n002 | grep -c '^ ')" 1
 : >"$WORK/pub/go-swap"
 wait $!
-cp "$WORK/policy" "$policy"
+policy_back
 
-ok "no region is left" until_true 30 none_left
+ok "no region is left" until_true 30 none_left || diag "$(for name in "${CL_NAME[@]}"; do regions "$name"; done)"
 ok "the pool is whole" until_true 10 pool_full
 is "and no node is drained" "$(sinfo -h -t drain,drng,down -o %N)" ""
 finish

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "launcher/jobdirempty.h"
 #include "launcher/jobdirsweep.h"
 #include "launcher/runstate.h"
 #include "launcher/writefile.h"
@@ -205,15 +206,44 @@ static void patterns(void **state)
 	assert_int_equal(sweep_at("%j", 2), 1);
 }
 
+static void empty(const char *name, time_t before)
+{
+	int fd = open(at(name), O_RDONLY | O_DIRECTORY);
+
+	assert_true(fd >= 0);
+	sn_jobdir_empty(fd, before);
+	close(fd);
+}
+
 static void a_new_job_of_the_number(void **state)
 {
 	(void)state;
 	make("1", 1, 0);
 	put(at("1"), "weights.bin", "dear");
-	sn_jobdir_empty(at("1"));
+	empty("1", 0);
 	assert_false(there("1/layout.json") || there("1/snrun.json") || there("1/progress"));
 	assert_true(there("1/lock") && there("1/weights.bin"));
-	sn_jobdir_empty(at("none"));
+}
+
+/* Some of it may be this job's own already. */
+static void what_is_younger_stays(void **state)
+{
+	const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
+	static const char *const names[] = { "layout.json", "generation", "records/rank-0.jsonl" };
+	char path[256];
+
+	(void)state;
+	make("1", 1, 0);
+	put(at("1"), "generation", "7");
+	for (size_t i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s/%s", at("1"), names[i]);
+		assert_int_equal(utimensat(AT_FDCWD, path, old, 0), 0);
+	}
+	empty("1", 1000);
+	assert_true(there("1/layout.json") && there("1/generation") && there("1/records/rank-0.jsonl"));
+	empty("1", 1001);
+	assert_false(there("1/layout.json") || there("1/generation") || there("1/records/rank-0.jsonl"));
+	assert_true(there("1/snrun.json"));
 }
 
 int main(void)
@@ -225,6 +255,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(no_link_is_followed, begin, end),
 		cmocka_unit_test_setup_teardown(patterns, begin, end),
 		cmocka_unit_test_setup_teardown(a_new_job_of_the_number, begin, end),
+		cmocka_unit_test_setup_teardown(what_is_younger_stays, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
