@@ -26,6 +26,10 @@ int snrun_submit_standin(const struct snrun *run, uint32_t cards, uint32_t nodes
 bool snrun_is_avoided(const struct snrun *run, const char *node);
 /* Another member; the last of run->member. */
 int snrun_members_add(struct snrun *run, uint32_t id, uint32_t dp, bool extra);
+/* "/usr/bin/env -i" and the little that Slurm's commands need of the environment:
+ * what follows is to know nothing of the job around. */
+struct sn_words;
+void snrun_clean_env(struct sn_words *argv);
 /* Let a member that waits go anywhere but to nodes that ranks have left. */
 int snrun_free_member(const struct snrun *run, uint32_t id, struct sn_err *err);
 

@@ -402,6 +402,7 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 	}
 	if (rc || run->requeue)
 		return rc;
+	snrun_leave_regions(run);
 	past->started = snrun_now_ms();
 	sn_ckptwatch_start(&run->ckpt, run->dir, past->started);
 	snrun_account_start(run, past->lost);

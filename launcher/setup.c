@@ -349,6 +349,7 @@ void snrun_done(struct snrun *run)
 	sn_plan_done(&run->plan);
 	sn_parts_done(run->part, run->n_parts);
 	sn_names_done(&run->avoid);
+	sn_names_done(&run->regions);
 	for (uint32_t i = 0; i < run->n_avoid_cards; i++)
 		free(run->avoid_card[i].node);
 	free(run->avoid_card);

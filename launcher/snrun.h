@@ -9,7 +9,7 @@
  * one srun and what happens while it runs; stepstop.c: its end; stepgone.c: until it is
  * gone. watch.c: which nodes the job still has. learn.c: timeouts from records. account.c:
  * the job's time and card-seconds. distribute.c: the files on every node.
- * sweep.c: those of jobs long ended.
+ * sweep.c: those of jobs long ended. leave.c: pool regions of nodes without ranks.
  */
 #ifndef SN_LAUNCHER_SNRUN_H
 #define SN_LAUNCHER_SNRUN_H
@@ -76,6 +76,7 @@ struct snrun {
 	bool stuck; /* it waits for help */
 	bool requeue; /* asked to, when they have ended */
 	struct sn_names avoid; /* nodes that are to have no ranks */
+	struct sn_names regions; /* nodes that may have a pool region of the job */
 	struct sn_avoid *avoid_card; /* beside those */
 	uint32_t n_avoid_cards;
 	uint32_t n_excluded; /* of both, as members that wait were told */
@@ -178,6 +179,10 @@ uint32_t snrun_max_restarts(const struct snrun *run);
  * end of it, `snrun --receive DIR TOKEN`, an exit code. */
 int snrun_distribute(struct snrun *run, struct sn_err *err);
 int snrun_receive(const char *dir, const char *token);
+
+/* leave.c: before a generation starts, nodes of the job that run no ranks any more
+ * give their pool regions back, where spares have taken those ranks. */
+void snrun_leave_regions(struct snrun *run);
 
 /* Learn timeouts from what the ranks recorded so far (timeouts.json), and add
  * those to a step's variables that neither the user nor the site has set. */

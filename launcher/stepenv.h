@@ -30,6 +30,8 @@
 #define SN_STEPENV_RANKS "SUPERNODE_RANKS"
 #define SN_STEPENV_RANKS_PLAN "plan"
 #define SN_STEPENV_NO_RANKS "SUPERNODE_NO_RANKS" /* =1: a step of snrun's own */
+/* =leave: and the node's pool region goes, as a spare has taken the node's ranks */
+#define SN_STEPENV_LEAVE "leave"
 #define SN_STEPENV_PLAN "SUPERNODE_PLAN"
 #define SN_STEPENV_NODES "SUPERNODE_PLAN_NODES"
 #define SN_STEPENV_PLAN_RANKS "SUPERNODE_PLAN_RANKS"

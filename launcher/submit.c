@@ -22,8 +22,7 @@
 #define SUBMIT_S 60
 #define NICE_LAST 2147483645 /* as low as a user can go */
 
-/* sbatch is to know nothing of the job around, and the script little. */
-static void add_environment(struct sn_words *argv)
+void snrun_clean_env(struct sn_words *argv)
 {
 	static const char *const keep[] = {
 		"PATH", "HOME", "USER", "LOGNAME", "SLURM_CONF",
@@ -149,7 +148,7 @@ static int add_options(const struct snrun *run, const slurm_job_info_t *info,
 	char *exclude = excluded(run, info, want->near);
 
 	self[len > 0 ? len : 0] = '\0';
-	add_environment(argv);
+	snrun_clean_env(argv);
 	sn_words_add(argv, "sbatch");
 	sn_words_add(argv, "--parsable");
 	sn_words_add(argv, "--job-name=%s+%s", info->name ? info->name : "job", want->name);

@@ -232,12 +232,37 @@ static int make_region(uint32_t job, uint32_t uid, const char *node,
 
 /* A step of snrun's own, as preflight's: a node that it finds ill runs no ranks, and
  * a region there would be one more than the pool has been charged for. */
-static bool is_without_ranks(spank_t sp)
+static bool is_without_ranks(spank_t sp, bool *ret_leave)
 {
-	char word[4];
+	char word[sizeof(SN_STEPENV_LEAVE)];
 
-	return spank_getenv(sp, SN_STEPENV_NO_RANKS, word, sizeof(word)) ==
-		ESPANK_SUCCESS;
+	if (spank_getenv(sp, SN_STEPENV_NO_RANKS, word, sizeof(word)) != ESPANK_SUCCESS)
+		return false;
+	*ret_leave = !strcmp(word, SN_STEPENV_LEAVE);
+	return true;
+}
+
+/* The step is the job's owner's, and the region no other's. */
+static void leave_region(uint32_t job, uint32_t uid, const char *node)
+{
+	struct sn_region region;
+	struct sn_region_node at;
+	struct sn_err err;
+	int rc = sn_site_policy(&policy, &err);
+
+	if (!rc)
+		rc = sn_region_open(&policy, node, false, &at, &err);
+	if (rc == -ENOENT)
+		return;
+	if (!rc) {
+		rc = sn_region_find(&at, job, uid, &region, &err);
+		if (!rc)
+			rc = sn_region_destroy(&at, job, &err);
+		sn_region_close(&at);
+	}
+	if (rc && rc != -ENOENT)
+		slurm_error("supernode: job %u: its pool region on %s stays: %s", job,
+			    node, err.text);
 }
 
 void pool_prepare(spank_t sp, uint32_t tasks)
@@ -245,6 +270,7 @@ void pool_prepare(spank_t sp, uint32_t tasks)
 	const char *node = pool_node_name();
 	struct sn_region region;
 	uint32_t job, step;
+	bool leave = false;
 	uid_t uid;
 	int rc;
 
@@ -254,8 +280,13 @@ void pool_prepare(spank_t sp, uint32_t tasks)
 		return;
 	spank_unsetenv(sp, "SUPERNODE_POOL_DIR");
 	spank_unsetenv(sp, "SUPERNODE_POOL_BYTES");
-	if (step == SLURM_EXTERN_CONT || is_without_ranks(sp))
+	if (step == SLURM_EXTERN_CONT)
 		return;
+	if (is_without_ranks(sp, &leave)) {
+		if (leave)
+			leave_region(job, uid, node);
+		return;
+	}
 	rc = sn_site_policy(&policy, &why);
 	if (!rc && (policy.pool_provider == SN_POOL_PROVIDER_NONE ||
 		    !may_have_region(job, node)))

@@ -226,6 +226,20 @@ is "the pool has given what it is charged" "$(free_of a)" "1008M"
 is "and that is the region of the spare alone" "$(regions n001)$(regions n002 | grep -c '^ ')" 1
 : >"$WORK/pub/go-swap"
 wait $!
+# The batch script has one where it runs, before anything is known of the node.
+job swap <<'END'
+mount | grep -c "on $SUPERNODE_POOL_DIR "
+snrun --preflight bash -c '
+	[ "$SLURM_LOCALID" != 0 ] || echo "on $SLURMD_NODENAME in ${SUPERNODE_POOL_DIR-none}"
+	until [ -e "$0" ]; do sleep 0.1; done' "$1"
+END
+id=$(PATH=$SN_BUILDDIR/launcher:$PATH submit -w n001 --parallel=tp=8 --spares=1 --pool=16M "$WORK/pub/swap" "$WORK/pub/go-batch")
+ok "nor is it another where the ill node is the batch host" until_true 60 grep -qs '^on n002 in /' "$WORK/$id.out"
+like "which had one" "$(out "$id")" '^1$'
+is "and gives it back" "$(regions n001)$(regions n002 | grep -c '^ ')" 1
+is "which is what is charged" "$(free_of a)" "1008M"
+: >"$WORK/pub/go-batch"
+ok "that job ends" await "$id" COMPLETED
 policy_back
 
 ok "no region is left" until_true 30 none_left || diag "$(for name in "${CL_NAME[@]}"; do regions "$name"; done)"
