@@ -139,7 +139,7 @@ whole() # on both nodes of it, or on none; and nothing is left to be done
 for i in 1 2 3; do
 	a snctl pool create "k$i" --size=8M --supernode=b >/dev/null &
 	pid=$!
-	until_true 5 eval 'records n003 n004 | grep -q "^k$i" || ! kill -0 $pid 2>/dev/null'
+	until_true 5 eval '[ -n "$(records n003 n004 | grep "^k$i")" ] || ! kill -0 $pid 2>/dev/null'
 	stop_elasticd KILL
 	wait "$pid"
 	ok "the next daemon starts" start_elasticd -v
