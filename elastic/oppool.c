@@ -280,6 +280,11 @@ static void plan_done(struct sn_work *work)
 	w->away = false;
 	if (w->d->stopping)
 		return;
+	/* slurmctld was away for long, and he was told that nobody knows. */
+	if (!sn_server_has(w->d->server, w->r->ticket)) {
+		finish(w);
+		return;
+	}
 	if (!w->rc && w->plan.exists)
 		succeed(w);
 	else if (!w->rc)

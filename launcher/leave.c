@@ -19,7 +19,7 @@
 #include "launcher/stepenv.h"
 #include "topology/hostlist.h"
 
-#define LEAVE_S 5 /* an ill node may hang, and the ranks wait */
+#define LEAVE_S 3 /* an ill node may hang, and the ranks wait */
 
 static bool is_concerned(const struct snrun *run)
 {
