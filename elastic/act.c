@@ -445,6 +445,11 @@ uint32_t act_open(const struct sn_daemon *d)
 	return n;
 }
 
+bool act_is_ready(const struct sn_daemon *d)
+{
+	return d->acts->ready;
+}
+
 const char *act_journal(const struct sn_daemon *d)
 {
 	if (!d->acts->ready)

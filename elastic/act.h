@@ -118,6 +118,7 @@ bool act_ended(const struct sn_daemon *d, enum sn_act_kind kind, uint32_t job,
 	       const char *node, enum sn_act_end *ret, int64_t *ret_ago_ms);
 
 uint32_t act_open(const struct sn_daemon *d); /* not ended */
+bool act_is_ready(const struct sn_daemon *d); /* the journal has been read */
 const char *act_journal(const struct sn_daemon *d); /* "written", …: how it is with it */
 
 /* ---- for the daemon's other parts ---- */

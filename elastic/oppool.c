@@ -369,6 +369,12 @@ void op_pool(struct sn_daemon *d, struct sn_request *r)
 		request_fail(d, r, SN_OP_CODE_STANDBY, "this snelasticd runs with --dry-run and writes nothing");
 		return;
 	}
+	/* A daemon that has just taken charge. */
+	if (!act_is_ready(d) && !r->polled) {
+		free(w);
+		follow_hold(d, r);
+		return;
+	}
 	if (has_one(d, r->cred.uid)) {
 		free(w);
 		request_fail(d, r, SN_OP_CODE_AGAIN,

@@ -240,6 +240,16 @@ is "and gives it back" "$(regions n001)$(regions n002 | grep -c '^ ')" 1
 is "which is what is charged" "$(free_of a)" "1008M"
 : >"$WORK/pub/go-batch"
 ok "that job ends" await "$id" COMPLETED
+# One that fails ranks is left after the second time, and had a region then.
+salloc -Q -w n001 --parallel=tp=8 --spares=1 --pool=16M snrun bash -c '
+	[ "$SLURMD_NODENAME" != n001 ] || { [ -d "$SUPERNODE_POOL_DIR" ] && echo "had one"; exit 1; }
+	[ "$SLURM_LOCALID" != 0 ] || echo "on $SLURMD_NODENAME in ${SUPERNODE_POOL_DIR-none}"
+	until [ -e "$0" ]; do sleep 0.1; done' "$WORK/pub/go-left" >left.out 2>&1 &
+ok "a spare runs the ranks of a node on which they fail" until_true 60 grep -q '^on n002 in /' left.out
+like "whose region" "$(cat left.out)" '^had one$'
+is "is gone, too" "$(regions n001)$(regions n002 | grep -c '^ ')" 1
+: >"$WORK/pub/go-left"
+wait $!
 policy_back
 
 ok "no region is left" until_true 30 none_left || diag "$(for name in "${CL_NAME[@]}"; do regions "$name"; done)"
