@@ -98,14 +98,14 @@ int snrun_link_fd(void)
 	return lk.started ? lk.in : -1;
 }
 
-bool snrun_link_is_up(void)
+bool snrun_link_is_there(const struct snrun *run)
 {
-	bool up;
+	bool there;
 
 	pthread_mutex_lock(&lk.lock);
-	up = lk.up;
+	there = lk.up || (lk.went && snrun_now_ms() - lk.went < (int64_t)run->job.policy.help_wait * 1000);
 	pthread_mutex_unlock(&lk.lock);
-	return up;
+	return there;
 }
 
 static double safe_of(json_object *state)
@@ -238,7 +238,7 @@ void snrun_link_end(const struct snrun *run, int exit_code)
 
 void snrun_link_start(const struct snrun *run) { (void)run; }
 int snrun_link_fd(void) { return -1; }
-bool snrun_link_is_up(void) { return false; }
+bool snrun_link_is_there(const struct snrun *run) { (void)run; return false; }
 void snrun_link_tell(const struct snrun *run) { (void)run; }
 void snrun_link_look(const struct snrun *run) { (void)run; }
 void snrun_link_lost(const struct snrun *run, const char *node) { (void)run; (void)node; }

@@ -19,7 +19,9 @@
 void snrun_link_start(const struct snrun *run);
 /* Readable when there is an order; -1: never. */
 int snrun_link_fd(void);
-bool snrun_link_is_up(void); /* a daemon is there */
+/* A daemon is there; or it was within ElasticHelp, and another follows one that was killed,
+ * with the decisions that it had come to. */
+bool snrun_link_is_there(const struct snrun *run);
 
 /* What is to be known of the job; sent if it says something new. */
 void snrun_link_tell(const struct snrun *run);

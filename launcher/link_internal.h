@@ -35,6 +35,7 @@ struct link {
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
 	bool started, up, ending, done;
+	int64_t went; /* ms; when it was up last, and is no longer; 0: it never was */
 	int in, out; /* eventfds: for the main thread, for this one */
 	uint32_t job;
 	char *state; /* the latest, JSON */

@@ -63,6 +63,7 @@ static void hang_up(void)
 	lk.conn = NULL;
 	pthread_mutex_lock(&lk.lock);
 	lk.up = false;
+	lk.went = snrun_now_ms();
 	/* Their giver is told that the link has gone. */
 	lk.n_answers = 0;
 	pthread_mutex_unlock(&lk.lock);

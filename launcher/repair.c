@@ -156,7 +156,7 @@ int repair_nodes(struct snrun *run, struct past *past,
 
 	/* A job that is not to be started again ends; it is not to be requeued either. */
 	if (rc != -ENODEV ||
-	    (!run->elastic && (!past->restarts.max || !snrun_link_is_up())))
+	    (!run->elastic && (!past->restarts.max || !snrun_link_is_there(run))))
 		return rc;
 	snrun_say("%s", err->text);
 	return shrink(run, past, err);

@@ -303,7 +303,7 @@ static int wait_help(struct snrun *run, bool told, uint32_t seconds)
 		snrun_steer(run);
 		came = look_at_pending(run, &waits);
 		/* What it has ordered gets the time that it takes. */
-		if (!waits && !came && !(told && snrun_link_is_up()))
+		if (!waits && !came && !(told && snrun_link_is_there(run)))
 			break;
 		sig = came || run->requeue ? -1 : snrun_wait_signal(LOOK_MS);
 		if (sig > 0) {
@@ -317,7 +317,7 @@ static int wait_help(struct snrun *run, bool told, uint32_t seconds)
 
 int snrun_wait_help(struct snrun *run, const char *why)
 {
-	bool told = run->job.policy.help_wait && snrun_link_is_up();
+	bool told = run->job.policy.help_wait && snrun_link_is_there(run);
 	struct sn_err err;
 	int rc = -ENODEV;
 

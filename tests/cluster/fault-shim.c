@@ -9,7 +9,8 @@
  *	SN_FAULT_FILE		its points go there, a line each
  *
  * Points: write, fsync, rename (of the journal), slurm_requeue2, slurm_update_job,
- * slurm_kill_job2, slurm_update_node, slurm_load_job, slurm_load_node_single.
+ * slurm_kill_job2, slurm_update_node, slurm_load_job, slurm_load_node_single; of an order
+ * to an snrun munge_encode and send.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum how { NOT, BEFORE, AFTER, FAIL, LOST };
@@ -120,6 +122,45 @@ int renameat(int a, const char *from, int b, const char *to)
 		return -1;
 	}
 	return after(how, NEXT(renameat)(a, from, b, to), EIO);
+}
+
+/* An order's credential, to know it again when it is sent. */
+static char order[128];
+
+int munge_encode(char **cred, void *ctx, const void *buf, int len);
+int munge_encode(char **cred, void *ctx, const void *buf, int len)
+{
+	int is = len > 0 && memmem(buf, (size_t)len, "\"do\":{", 6), rc;
+	enum how how = is ? point("munge_encode") : NOT;
+
+	if (how == FAIL || how == LOST)
+		return 1; /* EMUNGE_SNAFU */
+	rc = NEXT(munge_encode)(cred, ctx, buf, len);
+	if (is && !rc) {
+		size_t n = strlen(*cred);
+
+		/* Its end, as all begin alike. */
+		pthread_mutex_lock(&lock);
+		snprintf(order, sizeof(order), "%s", n >= sizeof(order) ? *cred + n - sizeof(order) + 1 : *cred);
+		pthread_mutex_unlock(&lock);
+	}
+	return after(how, rc, 0);
+}
+
+ssize_t send(int fd, const void *buf, size_t n, int flags)
+{
+	enum how how;
+	int is;
+
+	pthread_mutex_lock(&lock);
+	is = *order && memmem(buf, n, order, strlen(order));
+	pthread_mutex_unlock(&lock);
+	how = is ? point("send") : NOT;
+	if (how == FAIL) {
+		errno = EPIPE;
+		return -1;
+	}
+	return after(how, (int)NEXT(send)(fd, buf, n, flags), EPIPE);
 }
 
 /* Slurm's calls, by the registers that their arguments are in: no header is needed,
