@@ -3,8 +3,17 @@
  * caredo.c - what is decided for jobs that have lost something (care.h), carried out:
  * orders to their snruns, and what the daemon does itself.
  *
- * Nothing of it is kept: what stands is seen again by whoever is in charge next, and an
- * order that comes twice does nothing twice.
+ * Nothing of it is kept, and orders to snruns are in no journal: what stands is seen again
+ * by whoever is in charge next, as a daemon that is killed between an order and its effect
+ * loses neither (tests/cluster/80-orders.t, at each point). Nor is any order done twice:
+ *
+ *	swap	what is left already is left; snrun starts ranks anew only where some are on it
+ *	replace	refused where as many nodes stand in as are lost, and counted by Slurm, too
+ *	requeue	an snrun does it once, and its end is that of the connection; the next run's
+ *		snrun has other nodes, and nothing stands against it
+ *
+ * What the daemon does itself (a requeue without an snrun, a node that is taken out) goes
+ * through the journal. An snrun that waits for help waits on while the daemon is away.
  */
 #include "config.h"
 
@@ -47,6 +56,8 @@ static const char *order_text(const struct sn_control *order, char *buf, size_t 
 
 static void say_told(struct sn_daemon *d, uint32_t job, const char *what, const char *why)
 {
+	if (!daemon_may_tell(d, job))
+		return;
 	sn_log_info("job %u is not told to %s: %s", job, what, why);
 	daemon_event(d, "elastic", NULL, SN_NONE, job, SN_NONE, "not done, and tried again later: %s: %s",
 		     what, why);
@@ -124,6 +135,8 @@ static void say_decision(struct sn_daemon *d, const struct sn_care_decision *dec
 		return;
 	}
 	metrics_decision(d, plan->means);
+	if (!daemon_may_tell(d, decision->job))
+		return;
 	sn_log_info("elastic: job %u: %s%s%s", decision->job, dry, plan->why, alone);
 	daemon_event(d, "elastic", *decision->node ? decision->node : NULL, decision->card,
 		     decision->job, SN_NONE, "%s%s%s", dry, plan->why, alone);
@@ -153,6 +166,8 @@ static void relieved(void *arg, const struct sn_care_relief *r)
 {
 	struct sn_daemon *d = arg;
 
+	if (!daemon_may_tell(d, r->job))
+		return;
 	sn_log_info("elastic: job %u is without %s after %.1f s, dp=%u", r->job, r->node, r->seconds, r->dp);
 	daemon_event(d, "elastic", r->node, SN_NONE, r->job, SN_NONE,
 		     "the job runs without what was wrong at %s, %.1f s after it was decided (%s): dp=%u, generation %u",

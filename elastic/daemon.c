@@ -219,11 +219,12 @@ static void remove_pid(struct sn_daemon *d)
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
-static void gone(void *ctx, uint64_t ticket)
+static void gone(void *ctx, uint64_t ticket, bool kept)
 {
 	request_gone(ctx, ticket);
 	followers_gone(ctx, ticket);
-	attach_gone(ctx, ticket);
+	if (kept)
+		attach_gone(ctx, ticket);
 }
 
 static int start(struct sn_daemon *d, struct sn_err *err)

@@ -15,6 +15,7 @@
  *	attach.c	the jobs' snruns, what they say and are told
  *	opelastic.c	elastic.attach, elastic.state, elastic.hint, elastic.tell
  *	engine.c	the health engine, and what becomes of its actions
+ *	telling.c	events, and what is too much of one source's
  *	keep.c		its state and the history, on disk
  *	follow.c	nodes and jobs, polled; followmarks.c, what somebody else has changed
  *	write.c		marks into the nodes' records
@@ -42,6 +43,7 @@
 #include "elastic/loop.h"
 #include "elastic/marks.h"
 #include "elastic/metrics.h"
+#include "elastic/rates.h"
 #include "elastic/refusals.h"
 #include "elastic/server.h"
 #include "elastic/view.h"
@@ -209,6 +211,7 @@ struct sn_daemon {
 	struct sn_attachments *attached;
 
 	struct sn_refusals refusals; /* told as events */
+	struct sn_rates rates;
 	uint64_t reports, hints, refused;
 };
 
@@ -274,6 +277,8 @@ bool engine_act(struct sn_daemon *d, struct sn_health_actions *actions, uint32_t
 void engine_wake(struct sn_daemon *d); /* set the tick anew */
 enum sn_cardhealth engine_mark_of(enum sn_health_state state); /* in a record */
 void engine_mark_dirty(struct sn_daemon *d, uint32_t node);
+
+/* ---- telling.c ---- */
 const struct sn_event *daemon_event(struct sn_daemon *d, const char *kind, const char *node,
 				    uint32_t card, uint32_t job, uint32_t uid,
 				    const char *fmt, ...)
@@ -284,6 +289,11 @@ const struct sn_event *daemon_event(struct sn_daemon *d, const char *kind, const
 void daemon_refused(struct sn_daemon *d, uint32_t uid, const char *from, const char *node,
 		    uint32_t job, const char *fmt, ...)
 	__attribute__((format(printf, 6, 7)));
+void daemon_refused_tell(struct sn_daemon *d); /* what has come together; once a second */
+/* May what the job's owner has caused, or can at will, be told in events and the log? */
+bool daemon_may_tell(struct sn_daemon *d, uint32_t job);
+/* May its snrun say one thing more? */
+bool daemon_may_ask(struct sn_daemon *d, uint32_t job);
 
 /* ---- keep.c ---- */
 int keep_start(struct sn_daemon *d, struct sn_err *err);

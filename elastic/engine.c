@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,53 +24,6 @@ double sn_daemon_now(void)
 
 	clock_gettime(CLOCK_REALTIME, &t);
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-const struct sn_event *daemon_event(struct sn_daemon *d, const char *kind, const char *node,
-				    uint32_t card, uint32_t job, uint32_t uid,
-				    const char *fmt, ...)
-{
-	const struct sn_event *e;
-	char text[SN_ERR_SIZE];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	if (!d->events.ring)
-		return NULL;
-	e = sn_events_add(&d->events, sn_daemon_now(), kind, node, card, job, uid, "%s", text);
-	keep_events(d);
-	followers_tell(d);
-	return e;
-}
-
-void daemon_refused(struct sn_daemon *d, uint32_t uid, const char *from, const char *node,
-		    uint32_t job, const char *fmt, ...)
-{
-	char source[64], text[SN_ERR_SIZE];
-	va_list ap;
-
-	if (uid == SN_NONE)
-		snprintf(source, sizeof(source), "%s", from);
-	else
-		snprintf(source, sizeof(source), "user %u", uid);
-	if (!sn_refusals_add(&d->refusals, source, sn_loop_now()))
-		return;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	daemon_event(d, "refused", node, SN_NONE, job, uid, "%s", text);
-}
-
-static void tell_refused(struct sn_daemon *d)
-{
-	char source[64];
-	uint32_t more;
-
-	while (sn_refusals_due(&d->refusals, sn_loop_now(), source, &more))
-		daemon_event(d, "refused", NULL, SN_NONE, 0, SN_NONE,
-			     "%s: %u more requests were refused", source, more);
 }
 
 /* ---- making one ---------------------------------------------------------------------- */
@@ -369,7 +321,7 @@ static void on_tick(void *ctx)
 		return;
 	watch_clock(d);
 	follow_watch(d);
-	tell_refused(d);
+	daemon_refused_tell(d);
 	if (sn_health_next(d->health, now) <= now) {
 		if (sn_health_tick(d->health, now, &actions, &err))
 			sn_log_limited(SN_LOG_ERROR, "health: %s", err.text);

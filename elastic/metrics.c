@@ -21,13 +21,18 @@ void metrics_decision(struct sn_daemon *d, enum sn_means means)
 		d->metrics.decisions[means]++;
 }
 
-static uint64_t cluster_cards(const struct sn_daemon *d)
+uint64_t metrics_cards(struct sn_daemon *d)
 {
-	uint64_t cards = 0;
+	struct sn_metrics *m = &d->metrics;
 
-	for (uint32_t i = 0; d->nodes && i < d->nodes->n; i++)
-		cards += (uint64_t)__builtin_popcountll(d->nodes->node[i].cards);
-	return cards;
+	if (!d->nodes || m->counted == d->nodes)
+		return m->cards;
+	sn_view_nodes_free(m->counted);
+	m->counted = sn_view_nodes_use(d->nodes);
+	m->cards = 0;
+	for (uint32_t i = 0; i < d->nodes->n; i++)
+		m->cards += (uint64_t)__builtin_popcountll(d->nodes->node[i].cards);
+	return m->cards;
 }
 
 static void on_news(struct sn_daemon *d, uint32_t job, enum sn_attach_news news,
@@ -41,7 +46,7 @@ static void on_news(struct sn_daemon *d, uint32_t job, enum sn_attach_news news,
 
 	(void)node;
 	if (a && (news == SN_ATTACH_CAME || news == SN_ATTACH_STATE) && a->state.has_account)
-		sn_metrics_job(&d->metrics, job, &a->state.account, cluster_cards(d), &when);
+		sn_metrics_job(&d->metrics, job, &a->state.account, metrics_cards(d), &when);
 }
 
 /* ---- HTTP ---- */
@@ -103,4 +108,6 @@ void metrics_end(struct sn_daemon *d)
 	sn_timer_end(d->metrics.retry);
 	d->metrics.retry = NULL;
 	sn_metrics_done(&d->metrics);
+	sn_view_nodes_free(d->metrics.counted);
+	d->metrics.counted = NULL;
 }

@@ -23,6 +23,7 @@
 
 struct sn_daemon;
 struct sn_web;
+struct sn_view_nodes;
 
 #define SN_METRICS_KEPT 8192 /* jobs whose accounts are remembered, ended ones for a requeue */
 #define SN_METRICS_JOBS 500 /* that have metrics of their own, the largest */
@@ -40,7 +41,11 @@ struct sn_metrics {
 	uint32_t journal_lines;
 	struct sn_metrics_job *job; /* by id */
 	uint32_t n_jobs, max_jobs;
+	/* Cards of the cluster: by the table that they were counted in, which is held. */
+	struct sn_view_nodes *counted;
+	uint64_t cards;
 	uint64_t odd; /* accounts that were not believed */
+	uint64_t untold; /* events of jobs, as there were too many */
 	/* Over all jobs, what is settled. */
 	double held, useful, idle, lost[SN_LOST_KINDS];
 	uint64_t generations, safe_points, fails[SN_ETTR_FAILS];
@@ -70,6 +75,9 @@ void sn_metrics_job(struct sn_metrics *m, uint32_t job, const struct sn_ettr *ac
 /* NULL: it never told. */
 const struct sn_metrics_job *sn_metrics_find(const struct sn_metrics *m, uint32_t job);
 void sn_metrics_done(struct sn_metrics *m);
+
+/* metrics.c: cards that there are; counted once for each new table. */
+uint64_t metrics_cards(struct sn_daemon *d);
 
 /* metricstext.c: the whole text, yours to free; NULL: no memory. */
 char *metrics_text(struct sn_daemon *d, size_t *ret_len);

@@ -93,6 +93,8 @@ static void add_slurm(struct sn_om *om, const struct sn_daemon *d)
 		"0: the state of the cards' health cannot be saved", !d->save_failed);
 	one_int(om, SN_OM_COUNTER, NAME("events"), "events, over all daemons' lives",
 		d->events.next ? d->events.next - 1 : 0);
+	one_int(om, SN_OM_COUNTER, NAME("events_untold"),
+		"events of jobs that were not told, as their owner caused too many", d->metrics.untold);
 }
 
 /* ---- health ---- */
@@ -113,19 +115,10 @@ static int count_health(void *arg, const struct sn_health_saved *saved)
 	return 0;
 }
 
-static uint64_t all_cards(const struct sn_daemon *d)
-{
-	uint64_t cards = 0;
-
-	for (uint32_t i = 0; d->nodes && i < d->nodes->n; i++)
-		cards += (uint64_t)__builtin_popcountll(d->nodes->node[i].cards);
-	return cards;
-}
-
-static void add_health(struct sn_om *om, const struct sn_daemon *d)
+static void add_health(struct sn_om *om, struct sn_daemon *d)
 {
 	struct health_count n = { { 0 }, { 0 } };
-	uint64_t sick = 0, all = all_cards(d);
+	uint64_t sick = 0, all = metrics_cards(d);
 	struct sn_health_stats stats;
 
 	sn_health_export(d->health, count_health, &n);

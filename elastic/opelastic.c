@@ -67,6 +67,11 @@ static bool find_job(struct sn_daemon *d, struct sn_request *r, bool operators,
 		request_fail(d, r, SN_OP_CODE_REFUSED, "job %u is another user's", job->id);
 		return false;
 	}
+	if (!operators && !daemon_may_ask(d, job->id)) {
+		request_fail(d, r, SN_OP_CODE_AGAIN, "the snrun of job %u says too much; not so often",
+			     job->id);
+		return false;
+	}
 	*ret = job;
 	return true;
 }
@@ -94,8 +99,13 @@ static bool read_state(struct sn_daemon *d, struct sn_request *r, const struct s
 	struct sn_err err = { "\"state\" is missing" };
 
 	if (o && !sn_attach_state_parse(o, d->nodes ? d->nodes->n : 0, ret, &err)) {
+		size_t len;
+
 		*ret_text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
-		if (!sn_attach_state_fits(ret, strlen(*ret_text), most_nodes(d, job), &err))
+		len = strlen(*ret_text);
+		/* Mostly it is no more than it has itself. */
+		if (!sn_attach_state_fits(ret, len, NODES_MORE, &err) ||
+		    !sn_attach_state_fits(ret, len, most_nodes(d, job), &err))
 			return true;
 		sn_attach_state_done(ret);
 	}
@@ -229,7 +239,7 @@ void op_elastic_hint(struct sn_daemon *d, struct sn_request *r)
 	for (size_t i = 0; i < n; i++) {
 		const char *node = json_object_get_string(json_object_array_get_idx(list, i));
 
-		if (attach_lost(d, id, node))
+		if (attach_lost(d, id, node) && daemon_may_tell(d, id))
 			daemon_event(d, "job", node, SN_NONE, id, r->cred.uid,
 				     "the snrun of job %u has lost node %s", id, node);
 	}
@@ -244,6 +254,7 @@ struct tell {
 	struct sn_request *r;
 	struct sn_control order;
 	uint32_t job;
+	bool own; /* its owner, and nobody else, has said it */
 };
 
 static struct json_object *state_answer(const struct sn_attach *a)
@@ -272,7 +283,9 @@ static void told(void *ctx, int rc, const char *error, const struct sn_attach *a
 		request_fail(t->d, t->r, rc == -EINVAL ? SN_OP_CODE_INVALID : SN_OP_CODE_AGAIN,
 			     "job %u: %s", t->job, error);
 	} else {
-		daemon_event(t->d, "operator", t->order.node, SN_NONE, t->job, t->r->cred.uid,
+		/* What others tell it is told whatever the owner does. */
+		if (!t->own || daemon_may_tell(t->d, t->job))
+			daemon_event(t->d, "operator", t->order.node, SN_NONE, t->job, t->r->cred.uid,
 			     "job %u was told to %s by user %u%s%s", t->job,
 			     sn_control_name(t->order.op), t->r->cred.uid,
 			     *t->order.why ? ": " : "", t->order.why);
@@ -308,6 +321,7 @@ void op_elastic_tell(struct sn_daemon *d, struct sn_request *r)
 	t->d = d;
 	t->r = r;
 	t->job = job->id;
+	t->own = job->uid == r->cred.uid && !is_privileged(d, r);
 	a = attach_state(d, job->id);
 	if (t->order.op == SN_CONTROL_STATUS && a) {
 		free(t);

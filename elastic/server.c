@@ -58,11 +58,11 @@ static void end_conn(struct conn *c)
 {
 	struct sn_server *s = c->server;
 	uint64_t ticket = c->ticket;
-	bool had = c->state != READING;
+	bool had = c->state != READING, kept = c->kept;
 
 	free_conn(c);
 	if (had && s->calls.gone)
-		s->calls.gone(s->ctx, ticket);
+		s->calls.gone(s->ctx, ticket, kept);
 }
 
 static struct conn *find(const struct sn_server *s, uint64_t ticket)

@@ -46,8 +46,9 @@ struct sn_server;
 struct sn_server_calls {
 	/* cred is yours to free. Answer by sn_server_send(), or sn_server_drop(). */
 	void (*request)(void *ctx, uint64_t ticket, char *cred, const struct sn_peer *peer);
-	/* A connection has gone that had brought a request. May be NULL. */
-	void (*gone)(void *ctx, uint64_t ticket);
+	/* A connection has gone that had brought a request; kept: by sn_server_keep(), as few
+	 * of those are. May be NULL. */
+	void (*gone)(void *ctx, uint64_t ticket, bool kept);
 };
 
 int sn_server_create(struct sn_loop *loop, const struct sn_server_limits *limits,
