@@ -180,21 +180,21 @@ struct relay {
 	size_t cut[2]; /* bytes from the peer, from the node; 0: never */
 	pid_t victim; /* killed then; 0: nobody */
 	/* what went by */
-	char *said[2];
+	char *said[2]; /* [MOST] */
 	size_t n[2];
 };
+#define MOST (BIG + (64u << 10))
 
 static bool pass(struct relay *r, int way, int from, int to)
 {
-	char buf[4096];
+	char buf[32768];
 	ssize_t n = recv(from, buf, sizeof(buf), 0);
 
-	if (n <= 0 || (r->cut[way] && r->n[way] + (size_t)n > r->cut[way])) {
+	if (n <= 0 || r->n[way] + (size_t)n > MOST || (r->cut[way] && r->n[way] + (size_t)n > r->cut[way])) {
 		if (n > 0 && r->victim)
 			kill(r->victim, SIGKILL);
 		return false;
 	}
-	r->said[way] = realloc(r->said[way], r->n[way] + (size_t)n);
 	memcpy(r->said[way] + r->n[way], buf, (size_t)n);
 	r->n[way] += (size_t)n;
 	return send(to, buf, (size_t)n, MSG_NOSIGNAL) == n;
@@ -220,6 +220,8 @@ static void *run_relay(void *arg)
 static void begin_relay(struct relay *r, struct mem_server *to)
 {
 	r->port = to->port;
+	for (int way = 0; way < 2; way++)
+		assert_non_null(r->said[way] = malloc(MOST));
 	r->fd = listen_to(&to->port);
 	assert_int_equal(pthread_create(&r->thread, NULL, run_relay, r), 0);
 }
@@ -228,6 +230,12 @@ static void end_relay(struct relay *r)
 {
 	pthread_join(r->thread, NULL);
 	close(r->fd);
+}
+
+static void free_relay(struct relay *r)
+{
+	free(r->said[0]);
+	free(r->said[1]);
 }
 
 static bool has(const struct relay *r, const void *what, size_t len)
@@ -265,8 +273,7 @@ static void no_secret_is_on_the_wire(void **state)
 			n += more;
 		assert_true(n <= (ssize_t)sizeof(struct mem_greeting));
 		close(fd);
-		free(r.said[0]);
-		free(r.said[1]);
+		free_relay(&r);
 	}
 	mem_serve_stop(is);
 }
@@ -313,8 +320,7 @@ static void an_impostor_gets_and_gives_nothing(void **state)
 	assert_int_equal(get(&node), 0);
 	end_relay(&r);
 	memcpy(&real, r.said[1] + sizeof(struct mem_greeting), sizeof(real));
-	free(r.said[0]);
-	free(r.said[1]);
+	free_relay(&r);
 	mem_serve_stop(is);
 	for (int k = 0; k < 4; k++) {
 		struct impostor i = { .welcome = { .answer = 0, .head = head } };
@@ -524,8 +530,7 @@ static void a_node_that_dies_while_it_gets_a_shard(void **state)
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		assert_int_equal(WTERMSIG(status), SIGKILL);
 		assert_int_equal(count(in), 0); /* nothing in part */
-		free(r.said[0]);
-		free(r.said[1]);
+		free_relay(&r);
 	}
 	/* Its next life. */
 	pid_t pid = serve_apart("other", &node);
@@ -553,8 +558,7 @@ static void a_node_that_dies_while_it_gives_a_shard(void **state)
 	assert_int_equal(get(&node), 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	free(r.said[0]);
-	free(r.said[1]);
+	free_relay(&r);
 }
 
 static void a_peer_that_dies_in_the_middle(void **state)
@@ -572,8 +576,7 @@ static void a_peer_that_dies_in_the_middle(void **state)
 		assert_true(in_another(k ? get : put, &to) < 0);
 		end_relay(&r);
 		assert_int_equal(count(in), k);
-		free(r.said[0]);
-		free(r.said[1]);
+		free_relay(&r);
 		/* The node has forgotten it, and serves the next. */
 		assert_int_equal(put(&node), 0);
 		assert_int_equal(get(&node), 0);
