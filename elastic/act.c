@@ -127,12 +127,14 @@ void act_settled(struct sn_daemon *d, struct act_entry *e)
 
 uint32_t act_bucket(const struct sn_act *act)
 {
+	const char *name = act->kind == SN_ACT_NODE_OUT ? act->node :
+		act->kind == SN_ACT_REGION_OUT ? act->region : NULL;
 	uint32_t h = 2166136261u ^ (uint32_t)act->kind;
 
-	if (act->kind != SN_ACT_NODE_OUT)
-		return (h + act->job) * 2654435761u >> 20;
-	for (const char *c = act->node; *c; c++)
-		h = (h ^ (unsigned char)*c) * 16777619u;
+	if (!name)
+		h += act->job;
+	for (; name && *name; name++)
+		h = (h ^ (unsigned char)*name) * 16777619u;
 	return h * 2654435761u >> 20;
 }
 
