@@ -231,6 +231,7 @@ static bool fill_to(struct snrun *run, uint32_t to, bool extra)
 	uint32_t dp[256], from = committed(run);
 	struct sn_err err;
 	size_t n = 0;
+	bool near;
 
 	if (from >= to || run->n_members >= most)
 		return true;
@@ -242,12 +243,13 @@ static bool fill_to(struct snrun *run, uint32_t to, bool extra)
 	if (run->n_members + n < most)
 		n += sn_sizes_members(&run->sizes, from, to,
 				      most - run->n_members - (uint32_t)n, dp + n);
+	near = n && snrun_has_room_near(run);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t id = 0;
-		int rc = snrun_submit_member(run, dp[i], extra, true, &id, &err);
+		int rc = snrun_submit_member(run, dp[i], extra, near, &id, &err);
 
 		/* The base's supernodes may be too small for it. */
-		if (rc && rc != -EIO)
+		if (rc && rc != -EIO && near)
 			rc = snrun_submit_member(run, dp[i], extra, false, &id, &err);
 		if (!rc && snrun_members_add(run, id, dp[i], extra))
 			rc = sn_err_set(&err, -ENOMEM, "no memory");
@@ -257,7 +259,7 @@ static bool fill_to(struct snrun *run, uint32_t to, bool extra)
 			return false;
 		}
 	}
-	if (n)
+	if (near)
 		run->near_until = snrun_now_ms() + NEAR_MS;
 	if (n)
 		snrun_say("%zu member job%s submitted, for dp=%u%s", n,

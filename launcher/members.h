@@ -19,6 +19,8 @@
  * onto the base's supernodes. *ret_id is its number. */
 int snrun_submit_member(const struct snrun *run, uint32_t dp, bool extra,
 			bool near, uint32_t *ret_id, struct sn_err *err);
+/* May a supernode that the base uses have a member's atom free? Else near is in vain. */
+bool snrun_has_room_near(const struct snrun *run);
 /* Submit a job that stands in for so many nodes of the base, each with so many cards. */
 int snrun_submit_standin(const struct snrun *run, uint32_t cards, uint32_t nodes,
 			 uint32_t *ret_id, struct sn_err *err);

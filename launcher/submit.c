@@ -16,6 +16,7 @@
 #include "launcher/members.h"
 #include "launcher/program.h"
 #include "launcher/slurmapi.h"
+#include "snctl/gresidx.h"
 #include "topology/hostlist.h"
 #include "topology/text.h"
 
@@ -99,15 +100,11 @@ static void add_pool(const struct snrun *run, const struct want *want,
 			     pool->per == SN_POOL_TOTAL ? "" : per[pool->per]);
 }
 
-/* The nodes that a member is not to get: those that ranks have left and, near, all
- * outside the supernodes that the base uses. NULL: there are none, or no memory. */
-static char *other_nodes(const struct snrun *run, bool near)
+/* Of each supernode, does the base use it? Yours to free; NULL: no memory. */
+static bool *used_supernodes(const struct snrun *run)
 {
 	const struct sn_topo *topo = run->job.topo;
 	bool *used = calloc((size_t)topo->n_supernodes + 1, sizeof(*used));
-	const char **name = calloc((size_t)topo->n_nodes + 1, sizeof(*name));
-	char *list = NULL;
-	uint32_t n = 0;
 
 	for (uint32_t i = 0; used && i < run->job.n_nodes; i++) {
 		uint32_t node = sn_topo_find_node(topo, run->job.offer[i].name);
@@ -115,6 +112,57 @@ static char *other_nodes(const struct snrun *run, bool near)
 		if (node != SN_NONE)
 			used[topo->node[node].supernode] = true;
 	}
+	return used;
+}
+
+static bool may_be_free(const node_info_t *node)
+{
+	uint32_t base = node->node_state & NODE_STATE_BASE;
+
+	return (base == NODE_STATE_IDLE || base == NODE_STATE_MIXED) &&
+		!(node->node_state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND));
+}
+
+bool snrun_has_room_near(const struct snrun *run)
+{
+	const struct sn_topo *topo = run->job.topo;
+	uint32_t *nodes = calloc((size_t)topo->n_supernodes + 1, sizeof(*nodes));
+	uint64_t *cards = calloc((size_t)topo->n_supernodes + 1, sizeof(*cards));
+	bool *used = used_supernodes(run), room = true;
+	node_info_msg_t *all = NULL;
+
+	if (used && nodes && cards && !slurm_load_node(0, &all, SHOW_ALL)) {
+		room = false;
+		for (uint32_t i = 0; i < all->record_count && !room; i++) {
+			const node_info_t *is = &all->node_array[i];
+			uint32_t node = is->name ? sn_topo_find_node(topo, is->name) : SN_NONE, s;
+
+			if (node == SN_NONE || !used[s = topo->node[node].supernode] ||
+			    !may_be_free(is) || snrun_is_avoided(run, is->name))
+				continue;
+			/* SpareNodes are not for members. */
+			if (++nodes[s] > topo->supernode[s].spare_nodes)
+				cards[s] += gres_count(is->gres, run->job.policy.card_gres);
+			room = cards[s] >= run->sizes.atom;
+		}
+		slurm_free_node_info_msg(all);
+	}
+	free(used);
+	free(nodes);
+	free(cards);
+	return room;
+}
+
+/* The nodes that a member is not to get: those that ranks have left and, near, all
+ * outside the supernodes that the base uses. NULL: there are none, or no memory. */
+static char *other_nodes(const struct snrun *run, bool near)
+{
+	const struct sn_topo *topo = run->job.topo;
+	bool *used = used_supernodes(run);
+	const char **name = calloc((size_t)topo->n_nodes + 1, sizeof(*name));
+	char *list = NULL;
+	uint32_t n = 0;
+
 	for (uint32_t i = 0; used && name && i < topo->n_nodes; i++)
 		if ((near && !used[topo->node[i].supernode]) ||
 		    snrun_is_avoided(run, topo->node[i].name))
