@@ -37,7 +37,7 @@ class Job:
         self.open = []          # faults that it has not got over
         self.slurm = None
         self.base, self.members = [], {}        # nodes; id -> Slurmjob
-        self.left_nodes = set() # that it was told to leave
+        self.left_nodes = set() # that it was told to leave, and goes to no more
         self.zombie_since = self.ended_at = self.started = 0.0
         self.waits_since = 0.0
         self.last_plan = None

@@ -220,6 +220,8 @@ def card(d, rng, kind, number):
     rc, text = do.run("snctl", "health", "report", "%s:%d" % (node, c), "--code=" + ("ecc-fatal" if sick else "sick"))
     if rc:
         d.fail("fault %d: snctl health report: %s" % (number, text[:300]))
+    if sick:
+        job.left_nodes.add(node)
     d.releases[node, c] = time.time() + rng.uniform(20, 40)
     f.begin(os.environ.get("SN_SICK", "maybe") if sick else "on")
     f.since = since
