@@ -18,24 +18,34 @@ ok "backfill minds the topology" timeout 60 scontrol reconfigure
 until_true 30 ctld_answers
 export SN_STEP=no
 
-# What backfill says of the time from now on, once it has looked again.
+# What backfill says of the time from now on: the first line of its latest look. It
+# does nothing where nothing changed, so something does.
 now_is() # VALUE
 {
-	FRAGMENTS=$(tail -n +"$LINE" "$CL_DIR/log/slurmctld.log" | sed -n 's/.*Begin:.*Fragmentation:\([0-9]*\).*/\1/p' | head -n 1)
+	scontrol update "JobId=$waiting" "Comment=$RANDOM"
+	FRAGMENTS=$(tail -n +"$LINE" "$CL_DIR/log/slurmctld.log" |
+		awk '/: beginning$/ { new = 1 }
+			new && /Begin:.*Fragmentation:/ { sub(/.*Fragmentation:/, ""); last = $0; new = 0 }
+			END { print last }')
 	[ "$FRAGMENTS" = "$1" ]
 }
 
 fragments() # WHAT VALUE
 {
 	LINE=$(($(wc -l <"$CL_DIR/log/slurmctld.log") + 1))
-	scontrol update "JobId=$waiting" "Comment=$RANDOM" # backfill does nothing where nothing changed
 	until_true 20 now_is "$2"
 	is "$1" "$FRAGMENTS" "$2"
 }
 
-without() # NODES
+none_drained()
 {
 	scontrol update nodename=ALL state=resume 2>/dev/null
+	[ -z "$(sinfo -h -t drain -o %N)" ]
+}
+
+without() # NODES
+{
+	until_true 20 none_drained
 	[ -z "$1" ] || scontrol update "nodename=$1" state=drain reason=test
 }
 
