@@ -60,6 +60,13 @@ printf '#!/bin/bash\nexec snrun ./who.sh\n' >who-job.sh
 chmod +x who.sh who-job.sh
 export WHO=$WORK/who
 mkdir "$WHO"
+python3 - >inventory.json <<'END2'
+import json
+print(json.dumps({"nodes": {"n%03d" % i: {"cards": [
+    {"device_id": c, "super_device_id": i << 22 | c, "device_ip": "192.0.%d.%d" % (i, c + 1)}
+    for c in range(8)]} for i in range(1, 13)}}))
+END2
+echo "RankTable=1.2 Inventory=$WORK/inventory.json" >>"$CL_DIR/etc/supernode.conf"
 id=$(submit --parallel=tp=2,dp=18 --elastic=min_dp=2 who-job.sh)
 ok "36 ranks of small atoms, several jobs on a node" await "$id" COMPLETED
 like "came from several jobs" "$(cat "$id.out")" '16 member jobs submitted'
@@ -70,6 +77,18 @@ is "on a node local ranks count to its size" \
 is "GROUP_RANK is the node's" "$(cat who/* | awk '{ print $5, $10 }' | sort -u | awk '{ g[$1]++; n[$2]++ } END { for (k in g) if (g[k] > 1) b++; for (k in n) if (n[k] > 1) b++; print b + 0 }')" 0
 is "each is on its card of the plan" "$(cat who/* | awk '{ print $1, $10, $11 }' | sort -n)" \
 	"$(python3 -c 'import json, sys; [print(r, n, c) for r, (n, c) in enumerate(json.load(open(sys.argv[1]))["ranks"])]' "$WORK/jobs/$id/layout.json")"
+# A server once, with the cards of all jobs there, and the servers of a super pod together.
+is "the rank table has each there, too" "$(python3 - "$WORK/jobs/$id" <<'END2'
+import json, sys
+table = json.load(open(sys.argv[1] + "/ranktable.json"))
+ranks = json.load(open(sys.argv[1] + "/layout.json"))["ranks"]
+has = [(int(d["rank_id"]), s["server_id"], int(d["device_id"])) for s in table["server_list"] for d in s["device"]]
+servers = [s["server_id"] for s in table["server_list"]]
+pods = [s["server_id"] for p in table["super_pod_list"] for s in p["server_list"]]
+print(has == [(r, n, c) for r, (n, c) in enumerate(ranks)], len(set(servers)) == len(servers), pods == servers)
+END2
+)" "True True True"
+sed -i '/^RankTable=/d' "$CL_DIR/etc/supernode.conf"
 is "and knows its replica" "$(cat who/* | awk '$9 != int($1 / 2) { print }')" ""
 ok "nothing is left" until_true 20 nothing_left
 
