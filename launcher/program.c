@@ -24,6 +24,7 @@
 
 #include "launcher/program.h"
 
+#define REAP_MS 2000 /* to die of SIGKILL */
 #define COMPLAINT_MAX 200 /* of its standard error, for the sentence */
 
 extern char **environ;
@@ -126,11 +127,17 @@ static int start(struct run *run, struct sn_program *program, uint32_t seconds)
  * the group that is killed cannot be another's. */
 static int end(struct run *run, int *ret_status)
 {
+	struct pollfd gone = { run->pidfd, POLLIN, 0 };
+	int64_t until = now_ms() + REAP_MS, left;
 	int rc;
 
 	kill(-run->pid, SIGKILL);
 	kill(run->pid, SIGKILL);
-	while ((rc = (int)waitpid(run->pid, ret_status, 0)) < 0 && errno == EINTR)
+	/* One that hangs in the kernel, at a dead file server or in a driver, does not die
+	 * of a signal, and the caller must not hang with it. */
+	while ((left = until - now_ms()) > 0 && poll(&gone, 1, (int)left) < 0 && errno == EINTR)
+		;
+	while ((rc = (int)waitpid(run->pid, ret_status, WNOHANG)) < 0 && errno == EINTR)
 		;
 	shut(&run->pidfd);
 	shut(&run->out);
