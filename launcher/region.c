@@ -387,7 +387,8 @@ static int list_dir(int dir_fd, bool named, struct sn_region_entry **all,
 		memcpy(name, entry->d_name, len + 1);
 		if (len > 5 && !strcmp(name + len - 5, ".info"))
 			name[len - 5] = '\0';
-		if (name[0] == '.')
+		/* Of a record that was not written whole: the next one goes over it. */
+		if (name[0] == '.' || (len > 4 && !strcmp(name + len - 4, ".new")))
 			continue;
 		if (named) {
 			rc = add(all, n, 0, name);
