@@ -147,22 +147,23 @@ class Generator:
             job["exclusive"] = True
             job["args"] += ["--exclusive"]
         dice = rng.random()
-        cpus = 1
+        cpus, per = 1, CPUS
         if dice < 0.15:
             cpus = rng.choice([2, 4, 8])
             job["args"] += ["-c", str(cpus)]
         elif dice < 0.25:
             job["args"] += ["--mem=%d" % rng.choice([100, 1000, 2000])]
         elif dice < 0.3 and "tasks" in job and "nodes" not in job:
-            job["args"] += ["--ntasks-per-node=%d" % rng.randint(2, 8)]
+            per = rng.randint(2, 8)
+            job["args"] += ["--ntasks-per-node=%d" % per]
         if rng.random() < 0.05:
             job["args"] += ["--contiguous"]
         self.common(job)
-        if "nodes" in job:
-            # Slurm refuses what so many nodes, or those left to choose from, do not have.
-            low, most = job["nodes"]
-            job["too_big"] = (job.get("cards", 0) > most * CARDS or job.get("tasks", 0) * cpus > most * CPUS
-                              or self.eligible(job) < low)
+        # Slurm refuses what so many nodes, or those left to choose from, do not have.
+        there = self.eligible(job)
+        low, most = job.get("nodes", (1, there))
+        job["too_big"] = (there < low or job.get("cards", 0) > most * CARDS or
+                          job.get("tasks", 0) * cpus > most * CPUS or job.get("tasks", 0) > most * per)
         return job
 
     def eligible(self, job):
