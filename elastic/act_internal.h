@@ -3,6 +3,7 @@
  * act_internal.h - the parts of act*.c among themselves.
  *
  *	act.c		the way of an action
+ *	actlist.c	those that are not ended
  *	actkeep.c	its lines in the journal
  *	actfollow.c	holes in the views, and what has ended of late
  *	actslurm.c	what Slurm is asked and told; in a thread; actregion.c: of regions
@@ -86,6 +87,8 @@ void act_wake(struct sn_daemon *d, int64_t in_ms);
 int64_t act_retry_in(uint32_t tries);
 void act_finish(struct sn_daemon *d, struct act_entry *e, enum sn_act_end end, const char *text);
 void act_begun(struct sn_daemon *d, struct act_entry *e); /* it is in the journal */
+
+/* actlist.c */
 void act_forget(struct sn_acts *a, struct act_entry *e);
 void act_settled(struct sn_daemon *d, struct act_entry *e); /* its end is in the journal */
 struct act_entry *act_add(struct sn_acts *a, const struct sn_act *act, enum act_state state);
