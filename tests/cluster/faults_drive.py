@@ -100,11 +100,12 @@ class Driver:
         return True
 
     def room(self, job):
-        """Is an atom's worth of nodes, beside the spare one, free for a member of the job?"""
+        """Are nodes for a member of the job that waits free, two an atom, beside the spare ones?"""
+        need = min((m.wants for m in job.members.values() if m.state == "PENDING"), default=0)
         used = {n for j in self.slurm.values() if j.state == "RUNNING" or "COMPLETING" in j.states for n in j.nodes}
         free = [n for n, v in self.nodes.items()
                 if v.well and not v.marks and n not in used and n not in job.left_nodes]
-        return max(collections.Counter(map(do.supernode_of, free)).values(), default=0) >= 2 + 1
+        return sum((n - 1) // 2 * 2 for n in collections.Counter(map(do.supernode_of, free)).values()) >= need
 
     def check_cards(self):
         pairs = [(c, j.id) for j in self.slurm.values() for c in j.cards]

@@ -157,6 +157,7 @@ class Slurmjob:
         self.priority = int(field("Priority") or 0)
         self.restarts = int(field("Restarts") or 0)
         self.batch = field("BatchHost")
+        self.wants = int(re.match(r"\d*", field("NumNodes")).group() or 0)
         self.nodes = [n for n in expand(field("NodeList")) if n != "(null)"]
         m = re.search(r"supernode:member=(\d+):(\d+)", field("Comment"))
         self.base = int(m.group(1)) if m else 0
