@@ -79,6 +79,6 @@ int named_find(const char *name, uint32_t uid, uint64_t *ret_bytes,
 				  "--pool=name:%s: the pool region %s is not yours",
 				  name, name);
 	return sn_err_set(err, -ENOENT,
-			  "--pool=name:%s: there is no pool region %s; snctl pool list shows them, and an administrator makes one with snctl pool create",
+			  "--pool=name:%s: there is no pool region %s; snctl pool list shows them, and snctl pool create makes one",
 			  name, name);
 }
