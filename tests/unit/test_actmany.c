@@ -141,6 +141,14 @@ bool __wrap_sn_act_same(const struct sn_act *a, const struct sn_act *b)
 	return __real_sn_act_same(a, b);
 }
 
+/* A disk's time is no matter here, and there are thousands. */
+int __wrap_fsync(int fd);
+int __wrap_fsync(int fd)
+{
+	(void)fd;
+	return 0;
+}
+
 /* ---- the bed ------------------------------------------------------------------------------ */
 
 static double cpu_ms(void)
