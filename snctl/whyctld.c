@@ -80,19 +80,22 @@ static char *preempted(const will_run_response_msg_t *resp)
  * slurmctld adds to its answer the time that pending jobs of this one's priority
  * or more take, divided over the partition: _delayed_job_start_time() there. It
  * is taken off again, for the question is whether there is room. False: what
- * clients see of those jobs is not enough to know it.
+ * clients see of those jobs is not enough to know it; it is at most *ret_more longer.
  */
 static bool find_delay(const struct live *live, const slurm_job_info_t *info,
-		       const partition_info_t *part, uint64_t *ret)
+		       const partition_info_t *part, uint64_t *ret,
+		       uint64_t *ret_more)
 {
 	uint32_t per_node = part->total_nodes && part->total_cpus > part->total_nodes ?
 		part->total_cpus / part->total_nodes : 1;
-	uint64_t sum = 0;
+	bool several = info->partition && strchr(info->partition, ',');
+	uint64_t sum = 0, more = 0;
 	bool sure = true;
 
 	for (uint32_t j = 0; j < live->n_jobs; j++) {
 		const slurm_job_info_t *other = live->job[j].info;
 		uint32_t cpus = other->num_cpus, minutes = other->time_limit;
+		uint32_t least = cpus > per_node ? cpus : per_node;
 
 		if (live->job[j].running || other->job_id == info->job_id ||
 		    other->priority < info->priority || !other->partition ||
@@ -106,10 +109,17 @@ static bool find_delay(const struct live *live, const slurm_job_info_t *info,
 		if (minutes == NO_VAL)
 			minutes = part->max_time;
 		sum += (uint32_t)(cpus * minutes); /* 32 bits there too */
+		/* It may have asked for fewer nodes than are shown; without a time limit,
+		 * in 32 bits, those count for more. */
+		if ((uint32_t)(least * minutes) > (uint32_t)(cpus * minutes))
+			more += (uint32_t)(least * minutes) - (uint32_t)(cpus * minutes);
 	}
 	*ret = part->total_cpus ? sum / part->total_cpus * 60 : 0;
+	*ret_more = part->total_cpus ? (more / part->total_cpus + 1) * 60 : 0;
 	/* Of several partitions the answer is of the first where it ever fits. */
-	return sure && !(info->partition && strchr(info->partition, ','));
+	if (several)
+		*ret_more = UINT64_MAX;
+	return sure && !several;
 }
 
 static bool is_now(time_t start)
@@ -126,18 +136,26 @@ static bool is_a_minute_off(time_t start)
 	return late >= -NOW_IS && late <= NOW_IS;
 }
 
+/* Not even with all that the delay may be longer? */
+static bool is_later_anyway(time_t start, uint64_t more)
+{
+	time_t late = start - time(NULL) - NOW_IS;
+
+	return late > 0 && (uint64_t)late > more;
+}
+
 void why_ctld_ask(const struct live *live, const slurm_job_info_t *info,
 		  const partition_info_t *part, bool found, struct why_ctld *ret)
 {
 	will_run_response_msg_t *resp;
-	uint64_t delay;
+	uint64_t delay, more;
 	bool sure;
 	int rc;
 
 	memset(ret, 0, sizeof(*ret));
 	if (has_more_than_required(info))
 		return;
-	sure = find_delay(live, info, part, &delay);
+	sure = find_delay(live, info, part, &delay, &more);
 	rc = ask(info, &resp);
 	/* Backfill's plan is in the answer if it had one; the second answer is
 	 * of room alone. */
@@ -153,7 +171,10 @@ void why_ctld_ask(const struct live *live, const slurm_job_info_t *info,
 	ret->fits_now = is_now(ret->start);
 	if (delay && is_a_minute_off(ret->start))
 		sure = false;
-	ret->fits_later = !ret->fits_now && (sure || !found);
+	/* Our count may find room where there is none: of a job that slurmctld has tried
+	 * clients are not shown the most nodes of its -N. */
+	ret->fits_later = !ret->fits_now &&
+		(sure || !found || is_later_anyway(ret->start, more));
 	ret->asked = ret->fits_now || ret->fits_later;
 	/* A job without a time limit counts as one of a year. */
 	if (!ret->fits_now && (!sure || ret->start > time(NULL) + ENDLESS))

@@ -49,6 +49,7 @@ class Driver(HealthOps):
         self.regions = {}       # name -> supernode
         self.next_region = 0
         self.jobs, self.before = {}, {}
+        self.held = None        # the job that submit_held() is about
         self.last = "the beginning"
 
     def fail(self, text):
@@ -66,7 +67,8 @@ class Driver(HealthOps):
         for what in self.model.check(self.before, self.jobs):
             self.fail(what)
         for job in self.jobs.values():
-            if job.state == "PENDING" and (job.priority == 0 or not job.reason.startswith(FINE)):
+            if job.state == "PENDING" and job.id != self.held and \
+               (job.priority == 0 or not job.reason.startswith(FINE)):
                 self.fail("job %d is held: priority %d, %s" % (job.id, job.priority, job.reason))
 
     def states(self):
@@ -96,50 +98,81 @@ class Driver(HealthOps):
     def ask_why(self):
         waiting = [j for j in self.jobs.values() if j.state == "PENDING" and
                    j.reason != "BeginTime" and self.model.can_judge(j)]
-        if not waiting:
+        if waiting:
+            # Those that preempt, say, wait more rarely than others.
+            kind = self.rng.choice(sorted({self.model.wish[j.id].kind for j in waiting}))
+            self.judge_why(self.rng.choice(sorted((j for j in waiting if self.model.wish[j.id].kind == kind),
+                                                  key=lambda j: j.id)))
+
+    def judge_why(self, job):
+        answer = self.one_why(job)
+        if answer is None:
             return
-        job = self.rng.choice(sorted(waiting, key=lambda j: j.id))
-        answer, fits = self.one_why(job)
-        if answer is None or answer["fits_now"] == fits:
+        # fits_now is slurmctld's word, which counts what preemption would free; where that
+        # was not to be had, what is free.
+        others = self.model.can_make_way(job, self.jobs) if answer["slurmctld_asked"] else set()
+        fits = self.model.fits(job, self.jobs, others)
+        if answer["fits_now"] == fits:
+            self.count["why of %s%s" % (self.model.wish[job.id].kind, ", which fits" if fits else "")] += 1
+            if fits:
+                self.check_preempts(job, answer, others)
             return
         # For some moments after its start slurmctld has nodes that it knows nothing of yet,
         # also between two looks at them. A node that is said to be down is down.
         if any("not answering" in s["others"] for s in answer["supernodes"]):
             self.count["why not judged"] += 1
             return
-        self.fail("snctl why %d says fits_now=%s, the model %s; it wants %s, and free are %s, %s down: %s" %
+        self.fail("snctl why %d says fits_now=%s, the model %s; it wants %s, and free are %s, "
+                  "of pools %s, %s down, %s could make way: %s" %
                   (job.id, answer["fits_now"], fits, self.model.wish[job.id],
-                   self.model.free(self.jobs), sorted(self.model.down), answer))
+                   self.model.free(self.jobs), self.model.pool_left(self.jobs),
+                   sorted(self.model.down), sorted(others), answer))
+
+    def check_preempts(self, job, answer, others):
+        """Are the jobs that would make way for it some that can, no fewer than it needs, and
+        none if it fits beside them?"""
+        some = {int(i) for i in answer["preempts"].split(",") if i}
+        if some - others or not self.model.fits(job, self.jobs, some) or \
+           some and self.model.fits(job, self.jobs):
+            self.fail("snctl why %d says that %s make way, of %s that could; it wants %s, and free are %s" %
+                      (job.id, sorted(some), sorted(others), self.model.wish[job.id],
+                       self.model.free(self.jobs)))
+        self.count["why said that jobs make way"] += bool(some)
+
+    def find_lost(self):
+        rc, text = run("scontrol", "-o", "show", "node")
+        self.model.lost = ops_model.lost_nodes(text)
+        return self.model.lost if rc == 0 else None
 
     def one_why(self, job):
-        """What snctl why says of it and whether it fits by the model; None, None where that
-        cannot be judged."""
+        """What snctl why says of it; None where that cannot be judged."""
         if not self.settled(True) or not self.nodes_are_there():
             self.count["why not judged"] += 1
-            return None, None
+            return None
         self.look()
-        then = self.states()
+        then, lost = self.states(), self.find_lost()
         rc, text = run("snctl", "why", str(job.id), "--json")
         self.look()
-        if then != self.states() or not self.nodes_are_there() or \
+        if then != self.states() or lost is None or lost != self.find_lost() or \
+           not self.nodes_are_there() or \
            any(j.state == "COMPLETING" for j in self.jobs.values()) or job.id not in self.jobs:
             self.count["why not judged"] += 1
-            return None, None
+            return None
         try:
             answer = json.loads(text)
         except ValueError:
             self.fail("snctl why %d: %s" % (job.id, text[:300]))
-            return None, None
+            return None
         if answer.get("state") != "pending":
-            return None, None
+            return None
         self.count["why asked"] += 1
-        return answer, self.model.fits(job, self.jobs)
+        return answer
 
     # ---- doing ----------------------------------------------------------------------
 
-    def submit(self):
+    def submit(self, *more):
         wish, argv = self.model.random_job(self.rng)
-        rc, text = run("sbatch", "--parsable", "--output=/dev/null", *argv,
+        rc, text = run("sbatch", "--parsable", "--output=/dev/null", *more, *argv,
                        "--wrap", "exec sleep 100000")
         if rc and "the memory pool is short" in text and self.model.never_fits(wish):
             self.count["refused, as regions have the pool"] += 1
@@ -147,7 +180,22 @@ class Driver(HealthOps):
         if rc or not text.split("\n")[-1].isdigit():
             self.fail("sbatch %s: %s" % (" ".join(argv), text[:300]))
             return
-        self.model.wish[int(text.split("\n")[-1])] = wish
+        job = int(text.split("\n")[-1])
+        self.model.wish[job] = wish
+        return job
+
+    def submit_held(self):
+        """What fits starts; of what may not yet, why says that it fits."""
+        self.held = self.submit("--hold")
+        if self.held is None:
+            return
+        self.look()
+        if self.held in self.jobs:
+            self.judge_why(self.jobs[self.held])
+        rc, text = run("scontrol", "release", str(self.held))
+        if rc:
+            self.fail("scontrol release %d: %s" % (self.held, text[:300]))
+        self.held = None
 
     def cancel(self):
         some = [j for j in self.jobs.values() if j.state in ("PENDING", "RUNNING")]
@@ -294,6 +342,7 @@ class Driver(HealthOps):
     def one(self):
         waiting = sum(j.state == "PENDING" for j in self.jobs.values())
         ops = [("submit", self.submit, 40 if waiting < 12 else 10),
+               ("submit held", self.submit_held, 8),
                ("cancel", self.cancel, 25 if waiting < 12 else 45),
                ("drain", self.drain, 8), ("resume", self.resume, 11),
                ("node down", self.node_down, 2), ("node up", self.node_up, 3),

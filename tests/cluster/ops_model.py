@@ -5,6 +5,7 @@ It shares no code with the suite: it knows the cluster that 79-ops.t makes, what
 job asked for, and what was done.
 """
 import collections
+import itertools
 import json
 import re
 
@@ -81,6 +82,11 @@ def parse_nodes(text):
     return nodes
 
 
+def lost_nodes(text):
+    """The nodes that are down, so that their parts of the pools are lost; drained ones have theirs."""
+    return set(re.findall(r"NodeName=(\S+) .* State=\S*(?:DOWN|UNKNOWN)", text))
+
+
 def marks_of(extra):
     """The cards of a node's record that are drained, and the sick ones' states."""
     # Slurm may follow the text with words of its own.
@@ -92,10 +98,11 @@ def marks_of(extra):
 
 class Wish:
     """What a job asked for."""
-    def __init__(self, **kw):
+    def __init__(self, kind, **kw):
+        self.kind = kind
         self.nodes, self.per_node, self.world, self.block, self.atom = 0, 0, 0, 0, 0
         self.whole, self.only, self.pool, self.high = False, None, None, False
-        self.tasks = False
+        self.stays = False      # its partition has PreemptMode=OFF
         self.__dict__.update(kw)
 
     def __repr__(self):
@@ -112,6 +119,7 @@ class Model:
     def __init__(self):
         self.wish = {}
         self.drained, self.down = set(), set()
+        self.lost = set()       # nodes, see lost_nodes()
         self.sick = {}          # (node, card) -> suspect, quarantined, manual
         self.times = collections.Counter()      # anomalies of a card that count
         self.probing = {}       # a suspect card that is being probed -> sick once more since
@@ -182,17 +190,17 @@ class Model:
     def random_job(self, rng):
         kind = rng.choice(("gres", "gres", "task", "parallel", "parallel", "parallel", "atom",
                            "pool", "whole", "partition", "high"))
-        argv, w = ["--no-requeue"] if rng.random() < 0.5 else [], Wish()
+        argv, w = ["--no-requeue"] if rng.random() < 0.5 else [], Wish(kind)
         if kind in ("gres", "high"):
             w.nodes, w.per_node = rng.choice((1, 1, 1, 2, 3)), rng.choice((1, 2, 4, 7, 8))
             argv += ["-N%d" % w.nodes, "--gres=npu:%d" % w.per_node]
             if kind == "high":
-                w.high = True
+                w.high = w.stays = True
                 argv += ["-p", "high"]
             elif rng.random() < 0.3:
                 argv += ["-p", "low"]
         elif kind == "task":
-            w.nodes, w.per_node, w.tasks = 1, rng.randint(1, 8), True
+            w.nodes, w.per_node = 1, rng.randint(1, 8)
             argv += ["-N1", "-n%d" % w.per_node, "--tres-per-task=gres/npu:1"]
         elif kind in ("parallel", "pool"):
             w.block = rng.choice((1, 2, 4, 8))
@@ -209,7 +217,7 @@ class Model:
             w.block, w.atom, w.world = 1, 16, 16 * atoms
             argv += ["--parallel=ep=16,dp=%d" % w.world]
         else:
-            w.nodes, w.whole = rng.choice((1, 1, 2)), True
+            w.nodes, w.whole, w.stays = rng.choice((1, 1, 2)), True, kind == "partition"
             argv += ["-N%d" % w.nodes] + (["--exclusive"] if kind == "whole" else ["-p", "whole"])
             if rng.random() < 0.7:
                 argv += ["--gres=npu:%d" % rng.choice((1, 8))]
@@ -223,15 +231,29 @@ class Model:
         w = self.wish.get(job.id)
         if not w or not w.pool:
             return {}
-        per, size = w.pool
         ranks = collections.Counter()
         for node, cards in job.cards.items():
             ranks[SN_OF[node]] += len(cards)
-        if per == "/supernode":
-            return {s: size for s in ranks}
-        if per == "/card":
-            return {s: size * n for s, n in ranks.items()}
-        return {s: -(-size * n // w.world) for s, n in ranks.items()}
+        return {s: self.share(w, n) for s, n in ranks.items()}
+
+    @staticmethod
+    def share(w, ranks):
+        """The bytes that so many of its ranks take of the pool of one supernode."""
+        if not w.pool or not ranks:
+            return 0
+        per, size = w.pool
+        return {"/supernode": size, "/card": size * ranks, "": -(-size * ranks // w.world)}[per]
+
+    def pool_left(self, jobs):
+        """supernode -> bytes: without the parts of lost nodes, regions and what jobs hold."""
+        left = {s: POOL * sum(n not in self.lost for n in nodes) // len(nodes)
+                for s, nodes in SUPERNODES.items()}
+        for sn, size in self.region.values():
+            left[sn] -= size
+        for job in jobs.values():
+            for sn, size in self.pool_of(job).items():
+                left[sn] -= size
+        return left
 
     def never_fits(self, w):
         """With all jobs gone, and the regions as they are. Of some kinds it is not judged."""
@@ -335,9 +357,14 @@ class Model:
     # ---- why ------------------------------------------------------------------------
 
     def can_judge(self, job):
-        w = self.wish.get(job.id)
-        # Slurm does not show whether -N or -n counted the nodes of a job with tasks.
-        return w is not None and not w.pool and not w.high and not w.tasks
+        return job.id in self.wish
+
+    def can_make_way(self, job, jobs):
+        """The jobs that it may preempt: one of high those of partitions without PreemptMode=OFF."""
+        if not self.wish[job.id].high:
+            return set()
+        return {i for i, j in jobs.items()
+                if j.state == "RUNNING" and i in self.wish and not self.wish[i].stays}
 
     def free(self, jobs):
         """Cards by node, of nodes that nobody has to himself."""
@@ -352,8 +379,9 @@ class Model:
                     free[node] -= other.cards.get(node, set())
         return free
 
-    def fits(self, job, jobs):
-        """Is there room for it now, whoever is before it?"""
+    def fits(self, job, jobs, gone=()):
+        """Is there room for it now, with the jobs of `gone` gone, whoever is before it?"""
+        jobs = {i: j for i, j in jobs.items() if i not in gone}
         w, free = self.wish[job.id], self.free(jobs)
         busy = set().union(*(j.nodes for j in jobs.values()))
         if w.only:
@@ -365,4 +393,9 @@ class Model:
         by_sn = collections.Counter()
         for node, cards in free.items():
             by_sn[SN_OF[node]] += len(cards) // w.block * w.block
-        return sum(n // w.atom for n in by_sn.values()) * w.atom >= w.world
+        left, atoms = self.pool_left(jobs), w.world // w.atom
+        # However its atoms may be divided over the supernodes.
+        return any(sum(split) == atoms and
+                   all(n == 0 or n * w.atom <= by_sn[s] and self.share(w, n * w.atom) <= left[s]
+                       for s, n in zip(SUPERNODES, split))
+                   for split in itertools.product(range(atoms + 1), repeat=len(SUPERNODES)))

@@ -61,12 +61,14 @@ bool why_has_word(const char *list, const char *word)
 
 /* ---- a job behind another of 100 CPUs and its minutes, in a partition of 100 ----------- */
 
+static uint32_t most_nodes = 1; /* of the other, as shown */
+
 static struct why_ctld ask(uint32_t minutes, bool found)
 {
 	char main_name[] = "main";
 	slurm_job_info_t info[2] = {
 		{ .job_id = 1, .num_nodes = 1, .max_nodes = 1, .num_cpus = 1, .partition = main_name },
-		{ .job_id = 2, .num_nodes = 1, .max_nodes = 1, .num_cpus = 100, .partition = main_name },
+		{ .job_id = 2, .num_nodes = 1, .max_nodes = most_nodes, .num_cpus = 100, .partition = main_name },
 	};
 	struct live_job job[2] = { { .info = &info[0] }, { .info = &info[1] } };
 	partition_info_t part = { .name = main_name, .total_nodes = 1, .total_cpus = 100, .max_time = INFINITE };
@@ -102,11 +104,27 @@ static void off_by_a_minute(void **state)
 	assert_true(ask(0, true).fits_later);
 }
 
+/* What the one before has asked for is not known: no word on minutes, but on later than
+ * by the most that it can be. */
+static void later_whatever_the_delay(void **state)
+{
+	(void)state;
+	most_nodes = 0;
+	answer = 5 * 60;
+	assert_true(ask(5, true).fits_now);
+	answer = 6 * 60;
+	assert_false(ask(5, true).asked);
+	answer = 3600;
+	assert_true(ask(5, true).fits_later);
+	most_nodes = 1;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(delay_is_taken_off),
 		cmocka_unit_test(off_by_a_minute),
+		cmocka_unit_test(later_whatever_the_delay),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
