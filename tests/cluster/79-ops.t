@@ -4,7 +4,8 @@
 # SN_SEED: submissions of all kinds, cancels, drained and resumed cards, nodes down
 # and up, pool regions, reconfigurations, restarts and hard kills of slurmctld. After
 # each a model that shares no code with the suite says who may hold which card and
-# how much pool; no pending job is held, and snctl why is right about it.
+# how much pool; no pending job is held, and snctl why is right about whether it fits
+# now, in what the pools have left, too, and whom it would preempt.
 . "$(dirname "$0")/lib.sh"
 command -v python3 >/dev/null || skip_all "python3 is not installed"
 CL_NODES=12 CL_PER=4 CL_PODS=0 CL_UNIT=0 CL_POOL=64G
@@ -29,7 +30,7 @@ diag "seed $seed (SN_SEED=$seed runs the same again)"
 # Jobs of nodes that go down, and what is in flight when slurmctld is killed. And
 # with preemption Slurm may find a job room on a node where another is just ending,
 # on which it then starts none yet.
-LOG_ALLOW='Registered PENDING|comp_job_cnt underflow|failed to set job resources, nodes|requeue|Job/step already completing|Orphan|orphan|abort|Batch JobId|does not match|DOWN|Invalid node state|not responding|Can.t find parent|_job_complete|Kill'
+LOG_ALLOW='Registered PENDING|comp_job_cnt underflow|failed to set job resources, nodes|requeue|Job/step already completing|Orphan|orphan|abort|Batch JobId|does not match|on wrong node|DOWN|Invalid node state|not responding|Can.t find parent|_job_complete|Kill'
 python3 -B "$TESTS/ops_drive.py" --seed "$seed" --ops "${SN_OPS:-1000}" 6<&- |
 	while IFS= read -r line; do printf '# %s\n' "$line"; done
 is "no operation broke a rule" "${PIPESTATUS[0]}" 0
