@@ -189,7 +189,7 @@ class Model:
 
     def random_job(self, rng):
         kind = rng.choice(("gres", "gres", "task", "parallel", "parallel", "parallel", "atom",
-                           "pool", "whole", "partition", "high"))
+                           "pool", "pool", "whole", "partition", "high"))
         argv, w = ["--no-requeue"] if rng.random() < 0.5 else [], Wish(kind)
         if kind in ("gres", "high"):
             w.nodes, w.per_node = rng.choice((1, 1, 1, 2, 3)), rng.choice((1, 2, 4, 7, 8))
@@ -208,8 +208,8 @@ class Model:
             w.world, w.atom = w.block * dp, w.block
             argv += ["--parallel=tp=%d,dp=%d" % (w.block, dp)]
             if kind == "pool":
-                per, size = rng.choice(("", "/supernode", "/card")), rng.choice((8, 16, 40))
-                size = 1 if per == "/card" else size
+                per = rng.choice(("", "/supernode", "/card"))
+                size = rng.choice((1, 2, 4) if per == "/card" else (16, 40, 56))
                 w.pool = (per, size << 30)
                 argv += ["--pool=%dG%s" % (size, per)]
         elif kind == "atom":
