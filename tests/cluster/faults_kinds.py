@@ -190,7 +190,8 @@ def elasticd(d, rng, kind, number):
 def ctld(d, rng, kind, number):
     """In the middle of what another fault brings about."""
     jobs = running(d)
-    if not jobs or any(time.time() - j.started < 12 for j in d.jobs):
+    # What slurmctld has not yet written is lost, a whole job too: that is Slurm's.
+    if not jobs or any(time.time() - max(j.started, j.submitted) < 12 for j in d.jobs):
         return None
     inner = pick(rng, ["rank", "node", "shrink", "batch", "snrun"])
     f = {"rank": rank, "node": node_marked, "shrink": shrink, "batch": batch, "snrun": snrun}[inner](d, rng, kind, number)

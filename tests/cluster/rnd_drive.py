@@ -221,6 +221,10 @@ class Driver:
             if rc or not now or now["state"] != "PENDING":
                 if not rc:
                     want["unsure"] = True
+                # It had started: it has lost nodes that its script counts on.
+                if not rc and word[0].startswith("NumNodes"):
+                    run("scancel", str(i))
+                    self.gone.add(i)
                 return
             key, _, value = word[0].partition("=")
             if key == "Partition":
