@@ -151,7 +151,7 @@ static void take_verdict(const struct live *live, struct why *why)
 
 	/* Until it begins, slurmctld's answer is of that time. */
 	if (!(info->state_reason == WAIT_TIME))
-		why_ctld_ask(live, info, why->part, why->found, &why->ctld);
+		why_ctld_ask(live, why->job, why->part, why->found, &why->ctld);
 	why->fits_now = why->ctld.asked ? why->ctld.fits_now : why->found;
 }
 

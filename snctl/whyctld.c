@@ -26,16 +26,20 @@ extern void slurm_free_will_run_response_msg(will_run_response_msg_t *msg);
 #define ENDLESS (364 * 24 * 3600)
 
 /* Slurm's test tries the nodes of -w alone, so it tells nothing where the job
- * takes more. */
-static bool has_more_than_required(const slurm_job_info_t *info)
+ * takes more. Of one that slurmctld has tried clients are not shown the most nodes of
+ * its -N: as many as are named are then taken for all. */
+static bool has_more_than_required(const struct live_job *job)
 {
+	const slurm_job_info_t *info = job->info;
+	bool shown = info->max_nodes || (job->has_spec && job->spec.has_parallel);
 	struct sn_names names = { 0 };
 	bool more;
 
 	if (!info->req_nodes || !*info->req_nodes)
 		return false;
 	more = sn_hostlist_expand(info->req_nodes, &names, NULL) ||
-		names.n != info->num_nodes || info->max_nodes != info->num_nodes;
+		names.n != info->num_nodes ||
+		(shown && info->max_nodes != info->num_nodes);
 	sn_names_done(&names);
 	return more;
 }
@@ -144,16 +148,17 @@ static bool is_later_anyway(time_t start, uint64_t more)
 	return late > 0 && (uint64_t)late > more;
 }
 
-void why_ctld_ask(const struct live *live, const slurm_job_info_t *info,
+void why_ctld_ask(const struct live *live, const struct live_job *job,
 		  const partition_info_t *part, bool found, struct why_ctld *ret)
 {
+	const slurm_job_info_t *info = job->info;
 	will_run_response_msg_t *resp;
 	uint64_t delay, more;
 	bool sure;
 	int rc;
 
 	memset(ret, 0, sizeof(*ret));
-	if (has_more_than_required(info))
+	if (has_more_than_required(job))
 		return;
 	sure = find_delay(live, info, part, &delay, &more);
 	rc = ask(info, &resp);

@@ -22,7 +22,7 @@ struct why_ctld {
 
 /* part is the partition that is told of, and found: our own count finds room.
  * Whatever goes wrong, ret->asked is false then. */
-void why_ctld_ask(const struct live *live, const slurm_job_info_t *info,
+void why_ctld_ask(const struct live *live, const struct live_job *job,
 		  const partition_info_t *part, bool found, struct why_ctld *ret);
 void why_ctld_done(struct why_ctld *ctld);
 

@@ -62,12 +62,16 @@ bool why_has_word(const char *list, const char *word)
 /* ---- a job behind another of 100 CPUs and its minutes, in a partition of 100 ----------- */
 
 static uint32_t most_nodes = 1; /* of the other, as shown */
+static char *required; /* of the first, -w */
+static uint32_t most_required = 1;
+static bool parallel;
 
 static struct why_ctld ask(uint32_t minutes, bool found)
 {
 	char main_name[] = "main";
 	slurm_job_info_t info[2] = {
-		{ .job_id = 1, .num_nodes = 1, .max_nodes = 1, .num_cpus = 1, .partition = main_name },
+		{ .job_id = 1, .num_nodes = 1, .max_nodes = most_required, .num_cpus = 1, .partition = main_name,
+		  .req_nodes = required },
 		{ .job_id = 2, .num_nodes = 1, .max_nodes = most_nodes, .num_cpus = 100, .partition = main_name },
 	};
 	struct live_job job[2] = { { .info = &info[0] }, { .info = &info[1] } };
@@ -75,8 +79,9 @@ static struct why_ctld ask(uint32_t minutes, bool found)
 	struct live live = { .job = job, .n_jobs = 2 };
 	struct why_ctld is;
 
+	job[0].has_spec = job[0].spec.has_parallel = parallel;
 	info[1].time_limit = minutes;
-	why_ctld_ask(&live, &info[0], &part, found, &is);
+	why_ctld_ask(&live, &job[0], &part, found, &is);
 	return is;
 }
 
@@ -119,12 +124,36 @@ static void later_whatever_the_delay(void **state)
 	most_nodes = 1;
 }
 
+/* The test tries the nodes of -w alone: no word on a job that may take more. */
+static void nodes_that_are_required(void **state)
+{
+	char one[] = "n010", two[] = "n[010-011]";
+
+	(void)state;
+	answer = 3600;
+	required = one;
+	assert_true(ask(0, true).fits_later);
+	most_required = 0; /* it has been tried, and its -N is not shown */
+	assert_true(ask(0, true).fits_later);
+	parallel = true;
+	assert_false(ask(0, true).asked);
+	parallel = false;
+	required = two;
+	assert_false(ask(0, true).asked);
+	most_required = 3;
+	required = one;
+	assert_false(ask(0, true).asked);
+	most_required = 1;
+	required = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(delay_is_taken_off),
 		cmocka_unit_test(off_by_a_minute),
 		cmocka_unit_test(later_whatever_the_delay),
+		cmocka_unit_test(nodes_that_are_required),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
