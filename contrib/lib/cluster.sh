@@ -181,7 +181,7 @@ node_up() # INDEX
 	mkdir -p "$dir"/{spool,tmp,dev,munge} && chmod 1777 "$dir/tmp" &&
 		chmod 711 "$dir/munge" || return 1
 	if [ "$CL_MODE" = netns ]; then
-		[ -z "${CL_CGROUP2:-}" ] || echo "$CL_CGROUP2/$CL_ID" >"$CL_DIR/run/cgroup2"
+		[ -z "${CL_CGROUP2:-}" ] || cgroups_up || return 1
 		SN_NODE=$name SN_DIR=$CL_DIR SN_CARDS=$CL_CARDS SN_CARD_FILE=$CL_CARD_FILE SN_CARD_MAJOR=${CL_CARD_MAJOR:-} SN_CGROUP2=${CL_CGROUP2:+$CL_CGROUP2/$CL_ID/$name} SN_CGROUP2_AT=${CL_CGROUP2:-} SN_NETNS=$CL_ID SN_VETH=v$1 \
 			SN_ADDRESS=$(node_address "$1")/$CL_BITS SN_TMP=$CL_TMP \
 			setsid unshare --net --mount --uts --pid --fork --kill-child --mount-proc \
@@ -410,6 +410,17 @@ cluster_start_locked()
 	done
 	[ "$CL_FATAL" = no ] || cluster_stop
 	return 1
+}
+
+# What the hierarchy controls, it has to pass on to the nodes' parts of it.
+cgroups_up()
+{
+	local dir
+
+	mkdir -p "$CL_CGROUP2/$CL_ID" && echo "$CL_CGROUP2/$CL_ID" >"$CL_DIR/run/cgroup2" || return 1
+	for dir in "$CL_CGROUP2" "$CL_CGROUP2/$CL_ID"; do
+		sed 's/[^ ]*/+&/g' "$dir/cgroup.controllers" >"$dir/cgroup.subtree_control" || return 1
+	done
 }
 
 # Of nodes that are gone.
