@@ -15,20 +15,27 @@
 
 #include "topology/place_internal.h"
 
+/* A unit's usable nodes, or one that is in none. */
+struct unit {
+	uint64_t weight;
+	uint32_t blocks, turn, first;
+	uint32_t drawn; /* of blocks, on nodes that draw already */
+};
+
 /* A node that would begin to draw. */
 struct fresh {
+	struct unit of;
 	uint32_t node, cap;
-	uint32_t first; /* of its unit, or itself where it is in none */
 	uint32_t turn; /* late, degraded */
 	uint64_t weight;
 	bool must, take;
 };
 
 /* What a choice of nodes is worth: most unit blocks, fewest late and degraded
- * ones, least weight. */
+ * ones, fewest units, least weight. */
 struct worth {
 	int64_t blocks; /* < 0: a required node is left out */
-	uint64_t turn, weight;
+	uint64_t turn, units, weight;
 };
 
 static int less(uint64_t a, uint64_t b)
@@ -47,6 +54,15 @@ static int by_worth(const void *x, const void *y)
 		rc = less(b->cap, a->cap);
 	if (!rc)
 		rc = less(a->turn, b->turn);
+	/* Point 4 asks for few units: nodes of the fullest ones, and together. */
+	if (!rc)
+		rc = less(b->of.blocks, a->of.blocks);
+	if (!rc)
+		rc = less(a->of.turn, b->of.turn);
+	if (!rc)
+		rc = less(a->of.weight, b->of.weight);
+	if (!rc)
+		rc = less(a->of.first, b->of.first);
 	if (!rc)
 		rc = less(a->weight, b->weight);
 	return rc ? rc : less(a->node, b->node);
@@ -55,7 +71,7 @@ static int by_worth(const void *x, const void *y)
 static int by_unit(const void *x, const void *y)
 {
 	const struct fresh *a = x, *b = y;
-	int rc = less(a->first, b->first);
+	int rc = less(a->of.first, b->of.first);
 
 	return rc ? rc : by_worth(x, y);
 }
@@ -66,13 +82,20 @@ static bool better(const struct worth *a, const struct worth *b)
 		return a->blocks > b->blocks;
 	if (a->turn != b->turn)
 		return a->turn < b->turn;
+	if (a->units != b->units)
+		return a->units < b->units;
 	return a->weight < b->weight;
 }
 
-struct unit {
-	uint32_t drawn; /* node blocks of its nodes that draw already */
-	uint32_t first; /* of the others, + 1; 0: none yet */
-};
+static void add_node(struct unit *unit, const struct fresh *node, bool draws)
+{
+	if (!unit->blocks)
+		unit->first = node->node;
+	unit->blocks += node->cap;
+	unit->drawn += draws ? node->cap : 0;
+	unit->turn += node->turn;
+	unit->weight += node->weight;
+}
 
 static uint32_t find_fresh(const struct pl *p, uint32_t s, struct fresh *fresh,
 			   struct unit *unit)
@@ -82,10 +105,10 @@ static uint32_t find_fresh(const struct pl *p, uint32_t s, struct fresh *fresh,
 
 	for (uint32_t i = t->first_node; i < t->first_node + t->n_nodes; i++) {
 		const struct sn_place_node *node = &p->state->node[i];
+		bool draws = node->flags & SN_NODE_DRAWS;
 		uint32_t u = p->topo->node[i].unit;
 		struct fresh one = {
 			.node = i, .cap = pl_usable(p, i) ? pl_blocks(p, i) : 0,
-			.first = i,
 			.turn = (node->flags & SN_NODE_DEGRADED ? 2 : 0) +
 				(node->flags & SN_NODE_LATE ? 1 : 0),
 			.weight = node->weight,
@@ -94,17 +117,18 @@ static uint32_t find_fresh(const struct pl *p, uint32_t s, struct fresh *fresh,
 
 		if (!one.cap)
 			continue;
-		if (node->flags & SN_NODE_DRAWS) {
-			if (u < p->topo->n_units)
-				unit[u].drawn += one.cap;
-			continue;
-		}
-		if (u < p->topo->n_units) {
-			if (!unit[u].first)
-				unit[u].first = i + 1;
-			one.first = unit[u].first - 1;
-		}
-		fresh[n++] = one;
+		if (u < p->topo->n_units)
+			add_node(&unit[u], &one, draws);
+		if (!draws)
+			fresh[n++] = one;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t u = p->topo->node[fresh[i].node].unit;
+
+		if (u < p->topo->n_units)
+			fresh[i].of = unit[u];
+		else
+			add_node(&fresh[i].of, &fresh[i], false);
 	}
 	return n;
 }
@@ -132,6 +156,7 @@ static void add_unit(const struct pl *p, const struct fresh *node, uint32_t n,
 				continue;
 			sum.blocks += caps / p->per_unit;
 			sum.turn += mine.turn;
+			sum.units += k > 0;
 			sum.weight += mine.weight;
 			if (found.blocks < 0 || better(&sum, &found)) {
 				found = sum;
@@ -144,8 +169,7 @@ static void add_unit(const struct pl *p, const struct fresh *node, uint32_t n,
 
 /* Sets take of at most may nodes; of none where required ones do not fit, or
  * where it is too much work. */
-static int choose_units(struct pl *p, struct fresh *fresh, uint32_t n,
-			const struct unit *unit, uint32_t may)
+static int choose_units(struct pl *p, struct fresh *fresh, uint32_t n, uint32_t may)
 {
 	uint64_t steps = (uint64_t)n * (may + 1);
 	struct worth *best;
@@ -164,12 +188,9 @@ static int choose_units(struct pl *p, struct fresh *fresh, uint32_t n,
 	}
 	qsort(fresh, n, sizeof(*fresh), by_unit);
 	for (uint32_t i = 0, first = 0; i < n; i++) {
-		uint32_t u = p->topo->node[fresh[i].node].unit;
-
-		if (i + 1 < n && fresh[i + 1].first == fresh[i].first)
+		if (i + 1 < n && fresh[i + 1].of.first == fresh[i].of.first)
 			continue;
-		add_unit(p, &fresh[first], i + 1 - first,
-			 u < p->topo->n_units ? unit[u].drawn : 0, may, best,
+		add_unit(p, &fresh[first], i + 1 - first, fresh[i].of.drawn, may, best,
 			 &pick[(size_t)units * (may + 1)]);
 		first = end[units++] = i + 1;
 	}
@@ -212,7 +233,7 @@ int pl_keep_idle(struct pl *p, uint32_t s)
 	if (n > may) {
 		p->exact = false; /* another choice may be better in 4 to 7 */
 		if (p->per_unit > 1)
-			rc = choose_units(p, fresh, n, unit, may);
+			rc = choose_units(p, fresh, n, may);
 		qsort(fresh, n, sizeof(*fresh), by_worth);
 	}
 	for (uint32_t i = may; i < n; i++)

@@ -127,7 +127,7 @@ seen() # after this second
 ok "all nodes are waited for" until_true 60 seen 0
 reconfigure <"$WORK/topology.new"
 ok "and looked for again under the limit" until_true 60 seen "$(date +%s)"
-like "the job is not held for it" "$(squeue -h -j "$all" -o '%T %r %Q')" '^PENDING (Resources|Priority) [1-9]'
+like "the job is not held for it" "$(squeue -h -j "$all" -o '%T %r %Q')" '^PENDING (None|Resources|Priority) [1-9]'
 scancel "$all"
 vacate
 on "one node" n001 --parallel=tp=8

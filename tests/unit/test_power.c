@@ -160,6 +160,19 @@ static void who_stays_idle_follows_the_order(void **state)
 	sn_topo_destroy(of);
 }
 
+/* Of equals those of the unit that holds most: a job then needs fewer units. */
+static void units_stay_together(void **state)
+{
+	static const char text[] = "SupernodeName=s Nodes=n[1-6]\nUnitName=u[1-3] Nodes=n[1-6] NodesPerUnit=2\n";
+	struct sn_topo *of = NULL;
+
+	(void)state;
+	assert_int_equal(sn_topo_parse(text, sizeof(text) - 1, "t", NULL, NULL, &of,
+				       NULL), 0);
+	assert_int_equal(taken(of, (const uint32_t[]){ 9, 1, 9, 1, 1, 1 }), 0x32);
+	sn_topo_destroy(of);
+}
+
 static void the_arithmetic_is_said(void **state)
 {
 	struct sn_power p = sn_power_of(7000, 250);
@@ -176,6 +189,7 @@ int main(void)
 		cmocka_unit_test(a_limit_is_a_number_of_nodes),
 		cmocka_unit_test(the_engine_keeps_nodes_idle),
 		cmocka_unit_test(who_stays_idle_follows_the_order),
+		cmocka_unit_test(units_stay_together),
 		cmocka_unit_test(the_arithmetic_is_said),
 	};
 
