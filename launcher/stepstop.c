@@ -113,10 +113,11 @@ void step_tell_again(struct step *s, int64_t now)
 	if (!s->again_at || now < s->again_at)
 		return;
 	s->again_at = now < s->young_until ? now + AGAIN_MS : 0;
+	/* Where it does not get through it is not kept: the next second is soon, and what is
+	 * kept counts as told late. */
 	for (uint32_t p = 0; p < s->n_parts && !s->killed; p++)
-		if (!s->part[p].ended && !s->part[p].n_pending &&
-		    !step_part_send(&s->part[p], s->again))
-			step_send_later(&s->part[p], s->again);
+		if (!s->part[p].ended && !s->part[p].n_pending)
+			(void)step_part_send(&s->part[p], s->again);
 }
 
 void step_tell(struct step *s)
