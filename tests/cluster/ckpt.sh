@@ -21,6 +21,7 @@ begin()
 # count NAME GENERATION WHAT: ranks that did
 count() { awk -v g="$2" -v w="$3" '$1 == g && $3 == w { n[$2] = 1 } END { for (k in n) c++; print c + 0 }' "$1/events"; }
 did() { [ "$(count "$1" "$2" "$3")" = "$4" ]; }
-order() { awk -v g="$2" '$1 == g { print $3 }' "$1/events" | uniq | paste -sd' '; }
+# What ranks did, one after the other: the ways that there were.
+order() { awk -v g="$2" '$1 == g { s[$2] = s[$2] " " $3 } END { for (k in s) print substr(s[k], 2) }' "$1/events" | sort -u; }
 queue_empty() { [ -z "$(squeue -h -o %T | grep -v COMPLETING)" ]; }
 end() { scancel "$1"; until_true 30 queue_empty; }
