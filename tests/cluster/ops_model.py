@@ -396,6 +396,7 @@ class Model:
         left, atoms = self.pool_left(jobs), w.world // w.atom
         # However its atoms may be divided over the supernodes.
         return any(sum(split) == atoms and
-                   all(n == 0 or n * w.atom <= by_sn[s] and self.share(w, n * w.atom) <= left[s]
-                       for s, n in zip(SUPERNODES, split))
+                   all(n * w.atom <= by_sn[s] and
+                       # A lost node's part may be what jobs hold; who asks for none does not mind.
+                       self.share(w, n * w.atom) <= max(left[s], 0) for s, n in zip(SUPERNODES, split))
                    for split in itertools.product(range(atoms + 1), repeat=len(SUPERNODES)))
