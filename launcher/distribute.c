@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * distribute.c - see to it that each node has the job directory.
+ * distribute.c - see to it that each node has the job directory, and no ranks of an
+ * earlier generation.
  */
 #include "config.h"
 
@@ -17,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launcher/leftover.h"
 #include "launcher/snrun.h"
 #include "launcher/stage.h"
 #include "launcher/stepenv.h"
@@ -68,7 +70,7 @@ static int make_words(const struct snrun *run, const struct sn_part *part,
 {
 	struct sn_words variables = { 0 };
 	struct sn_buf list = { 0 };
-	char self[PATH_MAX];
+	char self[PATH_MAX], ranks[SN_STEPENV_RANKS_MAX];
 	char *const none[] = { NULL };
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	/* For the environment, which is cleaned as the real step's is. */
@@ -119,6 +121,11 @@ static int make_words(const struct snrun *run, const struct sn_part *part,
 	sn_words_add(argv, "--receive");
 	sn_words_add(argv, "%s", run->dir);
 	sn_words_add(argv, "%s", token);
+	if (run->unsure) {
+		snrun_ranks(run, ranks);
+		sn_words_add(argv, "%s", ranks);
+		sn_words_add(argv, "%u", run->job.policy.restart_wait);
+	}
 	sn_buf_done(&list);
 	return argv->failed ? sn_err_set(err, -ENOMEM, "no memory") : 0;
 }
@@ -169,7 +176,8 @@ static void end_srun(const struct snrun *run, uint32_t job, pid_t pid)
 static int await(struct snrun *run, uint32_t job, pid_t pid, struct sn_err *err)
 {
 	const struct timespec pause = { 0, 100000000 };
-	int64_t until = snrun_now_ms() + WAIT_S * 1000;
+	uint32_t wait = WAIT_S + (run->unsure ? run->job.policy.restart_wait : 0);
+	int64_t until = snrun_now_ms() + (int64_t)wait * 1000;
 	sigset_t set;
 	int status, sig;
 
@@ -193,7 +201,7 @@ static int await(struct snrun *run, uint32_t job, pid_t pid, struct sn_err *err)
 	}
 	end_srun(run, job, pid);
 	return sn_err_set(err, -ETIMEDOUT,
-			  "the job's files were not on every node after %d s", WAIT_S);
+			  "the job's files were not on every node after %u s", wait);
 }
 
 static void start_srun(const struct snrun *run, const struct sn_words *argv,
@@ -255,8 +263,9 @@ int snrun_distribute(struct snrun *run, struct sn_err *err)
 	bool written = false;
 	int rc;
 
-	if (run->shared || how == SN_JOB_DIR_SHARED ||
-	    (how == SN_JOB_DIR_AUTO && on_network(run->dir)))
+	if (!run->unsure &&
+	    (run->shared || how == SN_JOB_DIR_SHARED ||
+	     (how == SN_JOB_DIR_AUTO && on_network(run->dir))))
 		return 0;
 	rc = make_token(run->dir, token, sizeof(token), err);
 	for (uint32_t p = 0; !rc && p < run->n_parts; p++)
@@ -293,8 +302,33 @@ static int read_stdin(char **ret, size_t *ret_len)
 	return data ? 0 : -ENOMEM;
 }
 
-int snrun_receive(const char *dir, const char *token)
+/* One that does not end has got SIGKILL, and runs no more of its program. */
+static void end_leftover(const char *dir, const char *ranks, const char *seconds)
 {
+	const char *node = getenv("SLURMD_NODENAME");
+	const struct sn_leftover what = {
+		.dir = dir, .ranks = ranks,
+		.wait_ms = (uint32_t)strtoul(seconds, NULL, 10) * 1000,
+	};
+	struct sn_leftover_end end;
+	int rc = sn_leftover_end(&what, &end);
+
+	if (rc)
+		snrun_say("%s: it is not known whether ranks of an earlier generation run: /proc: %s",
+			  node, strerror(-rc));
+	if (rc || !end.told)
+		return;
+	snrun_say("%s: %u process%s of an earlier generation, whose step slurmctld had lost, %s ended; %u had to be killed",
+		  node, end.told, end.told == 1 ? "" : "es", end.told == 1 ? "was" : "were",
+		  end.killed);
+	if (end.left)
+		snrun_say("%s: %u of them, as process %d, are still there seconds after SIGKILL: a driver hangs; going on beside them",
+			  node, end.left, end.example);
+}
+
+int snrun_receive(char *const *argv)
+{
+	const char *dir = argv[0], *token = argv[1];
 	struct sn_err err = { "no memory" };
 	size_t len;
 	char *data;
@@ -302,6 +336,8 @@ int snrun_receive(const char *dir, const char *token)
 
 	/* To the end, as srun sends it to all. */
 	rc = read_stdin(&data, &len);
+	if (argv[2] && argv[3])
+		end_leftover(dir, argv[2], argv[3]);
 	if (!rc && !sn_stage_is_shared(dir, token)) {
 		rc = sn_stage_unpack(dir, data, len, &err);
 		if (!rc)

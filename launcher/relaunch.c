@@ -162,10 +162,10 @@ static int distribute(struct snrun *run, struct past *past, struct sn_err *err)
 		struct sn_err why;
 
 		rc = snrun_distribute(run, &why);
-		if ((rc != -EIO && rc != -ETIMEDOUT) || !past->restarts.max ||
-		    snrun_now_ms() >= until)
+		if ((rc != -EIO && rc != -ETIMEDOUT) || snrun_now_ms() >= until ||
+		    (!past->restarts.max && !run->unsure))
 			return rc ? sn_err_set(err, rc, "%s", why.text) : 0;
-		rc = repair_any(run, past, err);
+		rc = past->restarts.max ? repair_any(run, past, err) : 0;
 		if (rc || run->requeue)
 			return rc;
 		sig = run->plan.n_nodes == before ? snrun_wait_signal(PATIENCE_MS) : -1;
@@ -191,7 +191,10 @@ static int get_ready(struct snrun *run, struct past *past, struct sn_err *err)
 	rc = sn_runstate_write(run->dir, &run->state, err);
 	if (!rc)
 		rc = write_files(run, err);
-	if (!rc && run->preflight && !past->checked)
+	/* What is checked is to be idle. */
+	if (!rc && run->preflight && !past->checked && run->unsure)
+		rc = distribute(run, past, err);
+	if (!rc && run->preflight && !past->checked && !run->requeue)
 		rc = check_nodes(run, past, err);
 	/* Not before: a node that hangs would hold it up. */
 	if (!rc && !run->requeue)
@@ -311,6 +314,8 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	    (run->srun_killed ? !snrun_end_steps(&run->state) :
 	     !snrun_steps_gone(&run->state)))
 		run->state.overlap = true;
+	/* One of a slurmctld that lost it would not have been found. */
+	run->unsure |= run->srun_killed;
 	repair_suspect(run, past, out);
 	/* Only now, as their ranks have come to their end. */
 	if (run->cap < run->layout.dp)

@@ -306,6 +306,7 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 	if (old.ended && old.requeues == state->requeues) {
 		state->run = old.run + 1;
 		state->overlap = old.overlap;
+		run->unsure = old.overlap;
 		return 0;
 	}
 	state->run = old.run;
@@ -314,6 +315,7 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 		snrun_say("the snrun before this one did not come to its end; going on with generation %u",
 			  state->generation);
 		state->restarts = old.restarts + 1;
+		run->unsure = true;
 		snrun_warn_steps(&old, run->job.policy.restart_wait);
 		state->overlap = !snrun_end_steps(&old) || old.overlap;
 	}
@@ -416,7 +418,8 @@ static int add_variables(const struct snrun *run, const struct sn_part *part,
 		.max_restarts = snrun_max_restarts(run),
 		.port = plan->master_port,
 	};
-	char *list = node_list(plan, nodes_with_ranks(plan)), text[SN_STEPENV_TEXT_MAX];
+	char *list = node_list(plan, nodes_with_ranks(plan));
+	char text[SN_STEPENV_TEXT_MAX], ranks[SN_STEPENV_RANKS_MAX];
 
 	snprintf(env.master, sizeof(env.master), "%s",
 		 plan->node[plan->rank_node[0]].name);
@@ -424,7 +427,8 @@ static int add_variables(const struct snrun *run, const struct sn_part *part,
 	/* Else the SPANK plugin comes to the same directory, and counts it among
 	 * the variables that a container must be given. */
 	add_part(run, part, to);
-	sn_words_add(to, SN_STEPENV_RANKS "=" SN_STEPENV_RANKS_PLAN);
+	snrun_ranks(run, ranks);
+	sn_words_add(to, SN_STEPENV_RANKS "=%s", ranks);
 	sn_words_add(to, SN_STEPENV_PLAN "=%s", text);
 	/* One variable has room for 128 KiB; without it GROUP_RANK is lacking. */
 	if (list && strlen(list) < 100000)
@@ -441,6 +445,12 @@ static int add_variables(const struct snrun *run, const struct sn_part *part,
 	}
 	free(list);
 	return list && !to->failed ? 0 : -ENOMEM;
+}
+
+void snrun_ranks(const struct snrun *run, char *ret)
+{
+	snprintf(ret, SN_STEPENV_RANKS_MAX, SN_STEPENV_RANKS_PLAN "%u.%u", run->state.run,
+		 run->state.generation);
 }
 
 /* Is it another layout than the job was submitted with? */

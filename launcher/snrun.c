@@ -210,8 +210,9 @@ int main(int argc, char **argv)
 	struct sn_err err = { "" };
 	int rc, code;
 
-	if (argc == 4 && !strcmp(argv[1], "--receive"))
-		return snrun_receive(argv[2], argv[3]);
+	/* Not for users: what distribute.c starts on each node. */
+	if ((argc == 4 || argc == 6) && !strcmp(argv[1], "--receive"))
+		return snrun_receive(argv + 2);
 	/* Not for users: a member's script. */
 	if (argc == 4 && !strcmp(argv[1], "--member"))
 		return snrun_hold(argv[2], argv[3]);

@@ -8,7 +8,8 @@
  * snctl asks, link.c: what snelasticd does; orders.c: how that is done. step.c, steppart.c:
  * one srun and what happens while it runs; stepstop.c: its end; stepgone.c: until it is
  * gone. watch.c: which nodes the job still has. learn.c: timeouts from records. account.c:
- * the job's time and card-seconds. distribute.c: the files on every node.
+ * the job's time and card-seconds. distribute.c: the files on every node; leftover.c:
+ * and no ranks of before.
  * sweep.c: those of jobs long ended. leave.c: pool regions of nodes without ranks.
  */
 #ifndef SN_LAUNCHER_SNRUN_H
@@ -98,6 +99,7 @@ struct snrun {
 	bool shared; /* all nodes are known to see the same directory */
 	uint32_t timeout[SN_TIMEOUTS]; /* s, that the records suggest; 0: nothing */
 	bool srun_killed; /* the last srun did not see its ranks end */
+	bool unsure; /* slurmctld may not know a step whose ranks still run */
 	bool stopped; /* by a signal of the user's */
 	int stop_signal;
 };
@@ -174,11 +176,15 @@ int snrun_command(const struct snrun *run, const struct sn_part *part,
 		  struct sn_err *err);
 uint32_t snrun_max_restarts(const struct snrun *run);
 
-/* The files on every node, where they do not share the directory (-EINTR: a signal
- * has stopped the run); and the other
- * end of it, `snrun --receive DIR TOKEN`, an exit code. */
+/* The files on every node, where they do not share the directory, and the end of what
+ * runs there of earlier generations, where that is not sure (-EINTR: a signal has
+ * stopped the run); and the other end of it, `snrun --receive DIR TOKEN [RANKS SECONDS]`,
+ * an exit code: ranks of another generation than RANKS names have SECONDS from SIGTERM
+ * to SIGKILL. argv: from DIR on. */
 int snrun_distribute(struct snrun *run, struct sn_err *err);
-int snrun_receive(const char *dir, const char *token);
+int snrun_receive(char *const *argv);
+/* The generation's SUPERNODE_RANKS, SN_STEPENV_RANKS_MAX bytes. */
+void snrun_ranks(const struct snrun *run, char *ret);
 
 /* leave.c: before a generation starts, nodes of the job that run no ranks any more
  * give their pool regions back, where spares have taken those ranks. */

@@ -37,7 +37,9 @@ export STEPS=${SN_STEPS:-500} STEP_MS=${SN_STEP_MS:-120} EVERY=10
 export WORK TESTS SN_SRCDIR SN_BUILDDIR CL_DIR CL_SLURM CL_NODES CL_PER CL_CARDS CL_ELASTICD CL_PLUGINS CL_MODE
 seed=${SN_SEED:-$(date +%s)}
 diag "seed $seed (SN_SEED=$seed draws the same again)"
-LOG_ALLOW='.'
+# Of nodes that die with their steps, of steps and jobs that a killed slurmctld has lost, and
+# of jobs that are requeued with their nodes.
+LOG_ALLOW='Registered PENDING|comp_job_cnt underflow|requeue|Job/step already completing|[Oo]rphan|abort|Batch JobId|does not match|on wrong node|DOWN|Invalid node state|Can.t find parent|_job_complete|Kill|batch step received|Removing failed node|batch script missing|slurm_bufs_sendto.*failed|Step complete from|[Pp]rolog|[Ss]tep_partial_comp'
 python3 -B "$TESTS/faults_drive.py" --seed "$seed" --faults "${SN_FAULTS:-200}" 6<&- |
 	while IFS= read -r line; do printf '# %s\n' "$line"; done
 is "no fault broke a rule" "${PIPESTATUS[0]}" 0

@@ -224,7 +224,9 @@ def card(d, rng, kind, number):
     if sick:
         job.left_nodes.add(node)
     d.releases[node, c] = time.time() + rng.uniform(20, 40)
-    f.begin(os.environ.get("SN_SICK", "maybe") if sick else "on")
+    # Rather a little smaller than with a sick card. At its smallest size it may have to stay.
+    smaller = job.dp() > min(job.kind.legal)
+    f.begin("on" if not sick else "next" if smaller else "maybe")
     f.since = since
     return f
 

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
+# snrun and slurmctld die together, and slurmctld comes back without the step: the
+# ranks of before, which nobody knows of, are ended before the next ones are on their
+# cards. What the user runs beside them stays.
+. "$(dirname "$0")/lib.sh"
+LOG_ALLOW='JobId=[0-9]+ StepId|_slurm_rpc|[Ss]tep_partial_comp|[Ss]tep_complete|Kill task failed|not responding'
+CL_NODES=2 CL_PER=2 CL_PODS=1 CL_UNIT=0
+start_cluster
+DIR=$WORK/jobs
+echo "RestartWait=1 JobDir=$DIR/%j" >>"$CL_DIR/etc/supernode.conf"
+export WORK DIR
+
+# A rank, deaf to SIGTERM, says who it is and which of the earlier ones still live.
+cat >rank.sh <<'END'
+#!/bin/bash
+trap '' TERM
+g=$SUPERNODE_GENERATION
+for f in "$WORK"/pid.*."$SLURMD_NODENAME".*; do
+	[ ! -e "$f" ] || [ "${f##*.}" = "$g" ] || ! kill -0 "$(cat "$f")" 2>/dev/null || echo "${f##*/}" >>"$WORK/double"
+done
+echo $$ >"$WORK/pid.$SLURM_PROCID.$SLURMD_NODENAME.$g"
+until [ -e "$WORK/end.$g" ]; do sleep 0.2; done
+END
+# And what else the user has on the nodes.
+cat >beside.sh <<'END'
+#!/bin/bash
+: >"$WORK/beside.$SLURMD_NODENAME"
+until [ -e "$WORK/end.1" ]; do sleep 0.2; done
+echo "ended by itself" >"$WORK/beside.$SLURMD_NODENAME"
+END
+cat >job.sh <<'END'
+#!/bin/bash
+cd "$WORK"
+until [ -e go ]; do sleep 0.1; done
+while :; do
+	snrun ./rank.sh >>snrun.out 2>&1
+	rc=$?
+	[ $rc = 137 ] || exit $rc
+done
+END
+chmod +x rank.sh beside.sh
+ranks_run() { [ "$(ls pid.*."$1" 2>/dev/null | wc -l)" = 16 ]; }
+
+id=$(submit --parallel=tp=8,dp=2 job.sh)
+ok "the job runs" await "$id" RUNNING
+srun --jobid="$id" --overlap --ntasks-per-node=1 -N2 --gres=none --mem=1 ./beside.sh >beside.out 2>&1 7>&- 8>&- 9>&- &
+step=$!
+beside() { [ "$(ls beside.n* 2>/dev/null | wc -l)" = 2 ]; }
+ok "and a step beside its ranks" until_true 30 beside
+ok "slurmctld has saved that" state_saved "$id"
+cp -r "$CL_DIR/state" saved
+: >go
+ok "16 ranks run" until_true 40 ranks_run 0
+
+# All that slurmctld has learnt since is lost, as it is when it dies before it writes.
+ctld_kill KILL
+pid=$(pgrep -f "^snrun ./rank.sh")
+like "snrun runs" "$pid" '^[0-9]+$'
+kill -KILL "$pid"
+rm -rf "$CL_DIR/state"; cp -r saved "$CL_DIR/state"
+ok "slurmctld is back" ctld_up
+ok "it does not know the ranks' step" test "$(squeue -h -s -j "$id" -o %i | grep -vc 'batch\|extern')" -le 1
+ok "the ranks run again" until_true 90 ranks_run 1
+like "snrun says that the one before was killed" "$(cat snrun.out)" 'did not come to its end; going on with generation 1'
+is "none of before was there when they started" "$(cat double 2>/dev/null)" ""
+is "those who were had to be killed, on both nodes" \
+	"$(grep -c 'of an earlier generation, whose step slurmctld had lost, were ended' snrun.out)" 2
+: >end.1
+ok "the job ends well" await "$id" COMPLETED 60
+is "what the user had beside them came to its own end" "$(cat beside.n* | sort | uniq -c | tr -s ' ')" " 2 ended by itself"
+wait "$step"
+finish
