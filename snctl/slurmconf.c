@@ -11,7 +11,6 @@
 
 #include "snctl/readfile.h"
 #include "snctl/slurmconf.h"
-#include "topology/conf.h"
 
 static int keep(char **dest, const char *value, struct sn_err *err)
 {
@@ -26,8 +25,11 @@ static int take_node(struct snctl_slurmconf *conf, const struct sn_conf_line *li
 	const struct sn_conf_pair *pair = &line->pair[0];
 	int rc = 0;
 
+	/* All its lines together, as a line of many names is soon written. */
 	if (strcasecmp(pair->value, "DEFAULT"))
-		rc = sn_hostlist_expand(pair->value, &conf->nodes, err);
+		rc = sn_hostlist_expand_max(pair->value,
+					    SN_HOSTLIST_MAX - conf->nodes.n,
+					    &conf->nodes, err);
 	if (rc)
 		return sn_conf_at(err, rc, line, pair);
 	for (size_t i = 1; !rc && i < line->n; i++)
@@ -58,12 +60,26 @@ static int take_line(void *arg, const struct sn_conf_line *line,
 	if (!strcasecmp(line->pair[0].key, "NodeName"))
 		return take_node(conf, line, err);
 	for (size_t i = 0; !rc && i < line->n; i++)
-		if (!strcasecmp(line->pair[i].key, "SlurmctldHost"))
-			rc = sn_names_add(&conf->ctld_hosts, line->pair[i].value);
+		if (!strcasecmp(line->pair[i].key, "SlurmctldHost") &&
+		    sn_names_add(&conf->ctld_hosts, line->pair[i].value))
+			rc = sn_err_set(err, -ENOMEM, "no memory");
 	for (size_t i = 0; !rc && i < line->n; i++)
 		for (size_t k = 0; !rc && k < sizeof(keys) / sizeof(*keys); k++)
 			if (!strcasecmp(line->pair[i].key, keys[k].key))
 				rc = keep(keys[k].dest, line->pair[i].value, err);
+	return rc;
+}
+
+int snctl_slurmconf_parse(const char *text, size_t len, const char *path,
+			  sn_conf_read_fn read, void *ctx,
+			  struct snctl_slurmconf *ret, struct sn_err *err)
+{
+	int rc;
+
+	memset(ret, 0, sizeof(*ret));
+	rc = sn_conf_parse(text, len, path, read, ctx, take_line, ret, err);
+	if (rc)
+		snctl_slurmconf_done(ret);
 	return rc;
 }
 
@@ -78,11 +94,9 @@ int snctl_slurmconf_read(const char *path, struct snctl_slurmconf *ret,
 	rc = snctl_read_file(path, &text, &len, err);
 	if (rc)
 		return rc;
-	rc = sn_conf_parse(text, len, path, snctl_read_include, (void *)path,
-			   take_line, ret, err);
+	rc = snctl_slurmconf_parse(text, len, path, snctl_read_include,
+				   (void *)path, ret, err);
 	free(text);
-	if (rc)
-		snctl_slurmconf_done(ret);
 	return rc;
 }
 

@@ -5,6 +5,7 @@
 #ifndef SNCTL_SLURMCONF_H
 #define SNCTL_SLURMCONF_H
 
+#include "topology/conf.h"
 #include "topology/err.h"
 #include "topology/hostlist.h"
 
@@ -24,6 +25,9 @@ struct snctl_slurmconf {
 
 /* Owned by the caller (snctl_slurmconf_done). An error means that the file
  * cannot be compared, not that Slurm would refuse it. */
+int snctl_slurmconf_parse(const char *text, size_t len, const char *path,
+			  sn_conf_read_fn read, void *ctx,
+			  struct snctl_slurmconf *ret, struct sn_err *err);
 int snctl_slurmconf_read(const char *path, struct snctl_slurmconf *ret,
 			 struct sn_err *err);
 void snctl_slurmconf_done(struct snctl_slurmconf *conf);

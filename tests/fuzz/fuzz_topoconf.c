@@ -4,31 +4,9 @@
  */
 #include "config.h"
 
-#include <errno.h>
-
 #include "fuzz.h"
+#include "fuzzinclude.h"
 #include "topology/topo.h"
-
-/* "Include x" reads the bytes of the input after its first NUL. */
-struct input {
-	const char *other;
-	size_t len;
-};
-
-static int read_other(void *ctx, const char *path, const char *from,
-		      char **ret_text, size_t *ret_len, struct sn_err *err)
-{
-	const struct input *in = ctx;
-
-	MUST(*path && *from);
-	if (strcmp(path, "x"))
-		return sn_err_set(err, -ENOENT, "no such file");
-	*ret_text = malloc(in->len + 1);
-	MUST(*ret_text);
-	memcpy(*ret_text, in->other, in->len);
-	*ret_len = in->len;
-	return 0;
-}
 
 static void check(const struct sn_topo *t)
 {
@@ -79,19 +57,13 @@ static void check(const struct sn_topo *t)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const char *text = (const char *)data;
-	const char *nul = size ? memchr(text, '\0', size) : NULL;
-	struct input in = { .other = "", .len = 0 };
+	struct fuzz_include in = fuzz_include_split(data, &size);
 	struct sn_topo *topo = NULL;
 	struct sn_err err = { "" };
 	int rc;
 
-	if (nul) {
-		in.other = nul + 1;
-		in.len = size - (size_t)(in.other - text);
-		size = (size_t)(nul - text);
-	}
-	rc = sn_topo_parse(text, size, "t.conf", read_other, &in, &topo, &err);
+	rc = sn_topo_parse((const char *)data, size, "t.conf", fuzz_include_read, &in,
+			   &topo, &err);
 	if (rc) {
 		MUST(rc < 0 && !topo);
 		fuzz_check_err(&err);
