@@ -20,6 +20,7 @@
 
 #include "launcher/preflightrun.h"
 #include "launcher/stepevent.h"
+#include "snctl/progress.h"
 #include "topology/hostlist.h"
 
 #define START_SECONDS 40
@@ -223,6 +224,15 @@ static bool all_heard(const struct pf *pf)
 	return true;
 }
 
+static uint32_t count_heard(const struct pf *pf)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < pf->plan->n_nodes; i++)
+		n += pf->node[i].heard;
+	return n;
+}
+
 /* The order is in pf->order. Who has not answered in time is dead to us. */
 static void phase(struct pf *pf, const char *name, uint32_t seconds)
 {
@@ -234,6 +244,7 @@ static void phase(struct pf *pf, const char *name, uint32_t seconds)
 
 		if (left <= 0)
 			break;
+		progress_at(count_heard(pf), pf->plan->n_nodes);
 		turn(pf, (int)left);
 	}
 	for (uint32_t i = 0; i < pf->plan->n_nodes; i++) {
@@ -404,8 +415,10 @@ int sn_preflight(const struct sn_preflight_ask *ask, const struct sn_plan *plan,
 		rc = sn_pf_launch(&pf, err);
 	}
 	if (!rc) {
+		progress_begin("preflight of the nodes");
 		run_phases(&pf);
 		end_srun(&pf);
+		progress_end();
 		if (pf.stopped)
 			rc = sn_err_set(err, -EINTR, "stopped by signal %d (%s)", pf.stopped,
 					strsignal(pf.stopped));

@@ -400,6 +400,8 @@ int sn_recordread_path(struct sn_records *rec, const char *path, uint32_t max,
 		bool take = !max || (uint32_t)n <= max ||
 			(uint64_t)i * max / (uint64_t)n != (uint64_t)(i + 1) * max / (uint64_t)n;
 
+		if (count->at)
+			count->at((uint64_t)i, (uint64_t)n);
 		if (!rc && take) {
 			sn_buf_add(&full, "%s/%s", path, entry[i]->d_name);
 			rc = full.failed ? sn_err_set(err, -ENOMEM, "no memory") :

@@ -17,6 +17,8 @@ struct sn_recordread {
 	uint32_t lines; /* read */
 	uint32_t cut; /* lines that were cut short, by a process that was killed */
 	bool tails; /* of long files only the end was read */
+	/* Told of the files of a directory as they are read; or NULL. */
+	void (*at)(uint64_t done, uint64_t total);
 };
 
 /*

@@ -17,6 +17,7 @@
 #include "launcher/preflight.h"
 #include "launcher/snrun.h"
 #include "snctl/cli.h"
+#include "snctl/progress.h"
 #include "snctl/term.h"
 #include "topology/text.h"
 
@@ -32,6 +33,7 @@ void snrun_say(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	progress_end();
 	/* One write, so that lines of others do not come between. */
 	fprintf(stderr, "snrun: %s\n", text);
 }
@@ -100,8 +102,11 @@ static int dry_run(struct snrun *run, struct sn_err *err)
 {
 	struct sn_words argv = { 0 }, env = { 0 };
 	char *line;
-	int rc = sn_hooks_try(&run->plan, &run->job.policy, err);
+	int rc;
 
+	progress_begin("trying the rank table");
+	rc = sn_hooks_try(&run->plan, &run->job.policy, err);
+	progress_end();
 	if (rc)
 		return rc;
 	if (run->json) {
@@ -226,6 +231,7 @@ int main(int argc, char **argv)
 		return fail(rc, &err);
 	run.environment = environ;
 	hold_signals(&run);
+	progress_begin("reading the job and planning");
 	rc = snrun_load(&run, &err);
 	if (!rc && run.dry_run) {
 		rc = dry_run(&run, &err);
@@ -236,6 +242,7 @@ int main(int argc, char **argv)
 	}
 	if (!rc)
 		rc = snrun_prepare(&run, &err);
+	progress_end();
 	code = rc ? fail(rc, &err) : snrun_generations(&run);
 	if (!rc)
 		snrun_sweep(&run);

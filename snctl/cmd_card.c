@@ -18,6 +18,7 @@
 #include "snctl/cli.h"
 #include "snctl/live.h"
 #include "snctl/nodeextra.h"
+#include "snctl/progress.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
 #include "topology/hostlist.h"
@@ -269,6 +270,7 @@ static int ask_daemon(const struct plan *plan, uint32_t *ret_done, struct sn_err
 	for (uint32_t i = 0; i < plan->n && !rc; i++) {
 		uint32_t n = sn_topo_find_node(plan->live->topo, plan->node[i]);
 
+		progress_at(i, plan->n);
 		rc = cardask(plan->o->config, plan->o->drain, plan->o->reason, plan->node[i],
 			     plan->cards[n], err);
 		*ret_done = i + !rc;
@@ -304,13 +306,18 @@ static int carry_out(struct plan *plan, const char *const *spec, uint32_t n,
 	for (uint32_t t = 0; t < topo->n_nodes; t++)
 		if (plan->cards[t])
 			plan->node[plan->n++] = topo->node[t].name;
+	progress_begin("reading the nodes' records");
 	if (!rc)
 		rc = nodeextra_check(plan->node, plan->n, change, plan, err);
+	progress_begin("asking snelasticd about the nodes");
 	if (!rc)
 		rc = ask_daemon(plan, &done, err);
 	/* None there: then it writes nothing, either. */
-	if (rc == -EHOSTUNREACH || rc == -ETIMEDOUT)
+	if (rc == -EHOSTUNREACH || rc == -ETIMEDOUT) {
+		progress_begin("writing the nodes' records");
 		rc = write_records(plan, done, err);
+	}
+	progress_end();
 	if (!rc)
 		(plan->o->json ? print_json : print_text)(plan);
 	return rc;

@@ -17,6 +17,7 @@
 #include "snctl/checkinv.h"
 #include "snctl/cli.h"
 #include "snctl/confpath.h"
+#include "snctl/progress.h"
 #include "snctl/readfile.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
@@ -190,10 +191,16 @@ static int check(const char *path, bool json, bool records, struct sn_err *err)
 		rc = sn_err_set(err, -ENOMEM, "no memory");
 	if (!rc)
 		rc = compare_slurm_conf(path, topo, &policy, &warnings, err);
-	if (!rc && policy.rank_table)
+	if (!rc && policy.rank_table) {
+		progress_begin(*policy.inventory_program ?
+			       "waiting for the InventoryProgram" : "reading the inventory");
 		rc = snctl_check_inventory(path, topo, &policy, &warnings, &inv, err);
-	if (!rc && records)
+	}
+	if (!rc && records) {
+		progress_begin("asking slurmctld");
 		rc = snctl_warn_records(&warnings, err);
+	}
+	progress_end();
 	if (!rc)
 		(json ? print_json : print_text)(path, topo, &warnings,
 						 policy_path, &policy, &inv);

@@ -25,6 +25,7 @@
 #include "snctl/confpath.h"
 #include "snctl/elasticask.h"
 #include "snctl/elasticlist.h"
+#include "snctl/progress.h"
 #include "snctl/readfile.h"
 #include "snctl/slurmconnect.h"
 #include "snctl/snctl.h"
@@ -366,13 +367,16 @@ int cmd_elastic(int argc, char **argv)
 		rc = elasticlist_print(o.json, &err);
 		return rc ? snctl_fail("elastic", SNCTL_NO, &err) : SNCTL_DONE;
 	}
+	progress_begin("asking slurmctld");
 	rc = slurmconnect(&err);
 	if (!rc)
 		rc = find_job(id, &target, &err);
 	if (!rc)
 		rc = find_dir(&target, o.dir, &err);
+	progress_begin("waiting for the job's snrun");
 	if (!rc)
 		rc = ask_snrun(&target, &ask, o.timeout * 1000, &answer, &err);
+	progress_end();
 	if (!rc)
 		rc = show(answer, &o, &err);
 	free(answer);

@@ -15,6 +15,7 @@
 
 #include "elastic/client.h"
 #include "snctl/cli.h"
+#include "snctl/progress.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
 
@@ -135,7 +136,9 @@ static int act(const struct options *o, struct sn_err *err)
 	if (o->follow) {
 		rc = follow(o, &where, request, err);
 	} else {
+		progress_begin("asking snelasticd");
 		rc = sn_elastic_ask(&where, request, ASK_MS, &answer, err);
+		progress_end();
 		if (!rc) {
 			print_events(answer, o->json);
 			json_object_put(answer);

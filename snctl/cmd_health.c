@@ -17,6 +17,7 @@
 #include "elastic/client.h"
 #include "snctl/cardlist.h"
 #include "snctl/cli.h"
+#include "snctl/progress.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
 #include "topology/text.h"
@@ -71,8 +72,10 @@ static int ask(const struct options *o, struct json_object *request, struct json
 
 	if (!rc)
 		rc = sn_elastic_find(o->config, &policy, &where, err);
+	progress_begin("asking snelasticd");
 	if (!rc)
 		rc = sn_elastic_ask(&where, request, ASK_MS, ret, err);
+	progress_end();
 	json_object_put(request);
 	return rc;
 }

@@ -10,6 +10,7 @@
 
 #include "snctl/cli.h"
 #include "snctl/place.h"
+#include "snctl/progress.h"
 #include "snctl/readfile.h"
 #include "snctl/snctl.h"
 #include "snctl/state.h"
@@ -90,7 +91,9 @@ static int place(const struct options *o, struct sn_err *err)
 		answer.topo = topo;
 		answer.state = &state;
 		answer.spec = &spec;
+		progress_begin("looking for a place");
 		rc = snctl_answer_make(&answer, err);
+		progress_end();
 		if (!rc && o->json)
 			snctl_answer_json(&answer, stdout);
 		else if (!rc)

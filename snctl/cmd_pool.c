@@ -16,6 +16,7 @@
 #include "snctl/poolask.h"
 #include "snctl/poolnames.h"
 #include "snctl/poolplan.h"
+#include "snctl/progress.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
 #include "topology/text.h"
@@ -59,8 +60,10 @@ static int write_alone(const struct options *o, bool create, const struct poolpl
 		pool_names_done(&names);
 	}
 	live_done(&live);
+	progress_begin("writing the nodes' records");
 	if (!rc && !plan.exists)
 		rc = poolplan_write(&plan, err);
+	progress_end();
 	if (!rc) {
 		ret->uid = plan.entry.uid;
 		ret->bytes = plan.entry.bytes;
@@ -89,7 +92,9 @@ static int change(const struct options *o, bool create, const char *name, struct
 		rc = find_user(o, &ask, err);
 	if (rc)
 		return rc;
+	progress_begin("asking snelasticd");
 	rc = poolask(o->config, create, &ask, &done, &why);
+	progress_end();
 	if (rc == -EHOSTUNREACH) {
 		rc = write_alone(o, create, &ask, &done, err);
 		/* He needs the daemon. */

@@ -22,6 +22,7 @@
 #include "snctl/confpath.h"
 #include "snctl/gresidx.h"
 #include "snctl/probeshow.h"
+#include "snctl/progress.h"
 #include "snctl/readfile.h"
 #include "snctl/slurmconf.h"
 #include "snctl/snctl.h"
@@ -240,6 +241,7 @@ static int probe(const struct options *o, struct sn_probe_node *node,
 
 	if (!rc)
 		rc = find_devices(config, &policy, node, err);
+	progress_begin("looking at the cards");
 	if (!rc && o->report) {
 		told = sn_elastic_find(config, &again, &where, &said);
 		if (!told)
@@ -248,13 +250,16 @@ static int probe(const struct options *o, struct sn_probe_node *node,
 	free(config);
 	if (!rc)
 		rc = sn_probe_look(&policy, node, err);
-	if (rc)
+	if (rc) {
+		progress_end();
 		return rc;
+	}
 	limits = (struct sn_probe_limits){ policy.probe_memory,
 					   policy.probe_temperature };
 	sn_probe_judge(node, &limits, verdict);
 	if (o->report && !told)
 		told = send_report(&where, node, verdict, wanted, &said);
+	progress_end();
 	if (o->report && told)
 		fprintf(stderr, "snctl health probe: not reported: %s\n", said.text);
 	if (o->json)

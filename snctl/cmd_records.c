@@ -22,6 +22,7 @@
 #include "launcher/planfiles.h"
 #include "launcher/recordread.h"
 #include "snctl/cli.h"
+#include "snctl/progress.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
 #include "topology/healtharrive.h"
@@ -162,21 +163,27 @@ static int report_node(const struct job *job, uint32_t n,
 static int look(const struct options *o, struct job *job, struct sn_arrive *arrive,
 		struct sn_err *err)
 {
-	struct sn_recordread count = { 0 };
+	struct sn_recordread count = { .at = progress_at };
 	struct sn_arrivals got = { 0 };
 	struct sn_records rec;
 	int rc;
 
 	sn_records_init(&rec);
+	progress_begin("reading the records");
 	rc = sn_recordread_path(&rec, job->records, 0, &count, err);
 	if (!rc)
 		rc = sn_arrive_take(arrive, &rec, &got, err);
+	progress_end();
 	if (!rc && o->json)
 		print_json(job, &got);
 	else if (!rc)
 		print_table(o, job, &got);
-	for (uint32_t n = 0; !rc && o->report && n < job->plan.n_nodes; n++)
+	progress_begin("telling snelasticd of the nodes");
+	for (uint32_t n = 0; !rc && o->report && n < job->plan.n_nodes; n++) {
+		progress_at(n, job->plan.n_nodes);
 		rc = report_node(job, n, &got, err);
+	}
+	progress_end();
 	fflush(stdout);
 	sn_arrivals_done(&got);
 	sn_records_done(&rec);

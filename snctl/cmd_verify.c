@@ -14,6 +14,7 @@
 #include "launcher/recordread.h"
 #include "snctl/cli.h"
 #include "snctl/jsonread.h"
+#include "snctl/progress.h"
 #include "snctl/readfile.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
@@ -215,7 +216,7 @@ static int verify(const char *const *path, uint32_t n_paths, const char *layout,
 		  bool *ret_agree, struct sn_err *err)
 {
 	struct sn_verify_opts opts = { .stall = (uint64_t)stall * 1000000000u };
-	struct sn_recordread count = { 0 };
+	struct sn_recordread count = { .at = progress_at };
 	struct truth truth = { 0 };
 	struct sn_findings found;
 	struct sn_records rec;
@@ -231,6 +232,7 @@ static int verify(const char *const *path, uint32_t n_paths, const char *layout,
 	} else if (layout) {
 		rc = read_layout(layout, &truth, err);
 	}
+	progress_begin("reading the records");
 	for (uint32_t i = 0; i < n_paths && !rc; i++)
 		rc = read_path(path[i], &truth, !layout && !spec, &rec, &count, err);
 	if (!rc && !count.files)
@@ -243,8 +245,11 @@ static int verify(const char *const *path, uint32_t n_paths, const char *layout,
 		opts.layout = &truth.layout;
 		opts.rank_node = truth.node;
 	}
-	if (!rc)
+	if (!rc) {
+		progress_begin("comparing what the ranks say");
 		rc = sn_verify(&rec, &opts, &found, err);
+	}
+	progress_end();
 	if (!rc) {
 		*ret_agree = !found.n;
 		if (json)

@@ -10,6 +10,7 @@
 
 #include "snctl/cli.h"
 #include "snctl/live.h"
+#include "snctl/progress.h"
 #include "snctl/snctl.h"
 #include "snctl/term.h"
 #include "snctl/why.h"
@@ -128,7 +129,9 @@ static int tell(struct live *live, const struct why_extra *extra,
 		print_running(job, json);
 		return 0;
 	}
+	progress_begin("trying what would fit, and when");
 	rc = why_make(live, extra, job, &w, err);
+	progress_end();
 	if (rc)
 		return rc;
 	(json ? why_json : why_print)(live, &w);
@@ -142,18 +145,21 @@ static bool fit_together(struct live *live, const struct why_extra *extra, uint3
 {
 	bool all = true;
 
+	progress_begin("trying whether all fit together");
 	for (uint32_t j = 0; all && j < live->n_jobs; j++) {
 		const struct live_job *job = &live->job[j];
 		struct why w;
 
 		if (job->info->het_job_id != id || job->running)
 			continue;
-		if (why_make(live, extra, job, &w, NULL))
-			return false;
+		all = !why_make(live, extra, job, &w, NULL);
+		if (!all)
+			break;
 		all = w.found;
 		why_occupy(live, &w);
 		why_done(&w);
 	}
+	progress_end();
 	return all;
 }
 

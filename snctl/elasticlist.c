@@ -12,6 +12,7 @@
 
 #include "elastic/client.h"
 #include "snctl/elasticlist.h"
+#include "snctl/progress.h"
 #include "snctl/term.h"
 
 #define ASK_MS 20000
@@ -28,8 +29,10 @@ static int ask(uint32_t job, uint32_t wait_ms, json_object **ret, struct sn_err 
 	json_object_object_add(request, "op", json_object_new_string("elastic.show"));
 	if (job)
 		json_object_object_add(request, "job", json_object_new_int64(job));
+	progress_begin("asking snelasticd");
 	if (!rc)
 		rc = sn_elastic_ask(&where, request, wait_ms, ret, err);
+	progress_end();
 	json_object_put(request);
 	return rc;
 }

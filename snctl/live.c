@@ -13,6 +13,7 @@
 #include "snctl/gresidx.h"
 #include "snctl/live.h"
 #include "snctl/picture.h"
+#include "snctl/progress.h"
 #include "snctl/readfile.h"
 #include "snctl/slurmconnect.h"
 #include "topology/hostlist.h"
@@ -265,6 +266,7 @@ int live_load(const char *config, struct live *ret, struct sn_err *err)
 	int rc;
 
 	memset(ret, 0, sizeof(*ret));
+	progress_begin("asking slurmctld");
 	rc = slurmconnect(err);
 	if (!rc)
 		rc = load_files(config, ret, err);
@@ -276,6 +278,7 @@ int live_load(const char *config, struct live *ret, struct sn_err *err)
 		rc = read_jobs(ret, err);
 	if (!rc)
 		live_find_used(ret);
+	progress_end();
 	if (rc)
 		live_done(ret);
 	return rc;

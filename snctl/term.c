@@ -12,16 +12,21 @@
 
 #include "snctl/term.h"
 
-unsigned int term_width(void)
+unsigned int term_width_of(int fd)
 {
 	const char *columns = getenv("COLUMNS");
 	struct winsize size;
 
-	if (!ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) && size.ws_col >= 20)
+	if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col >= 20)
 		return size.ws_col;
 	if (columns && atoi(columns) >= 20 && atoi(columns) <= 10000)
 		return (unsigned int)atoi(columns);
 	return 80;
+}
+
+unsigned int term_width(void)
+{
+	return term_width_of(STDOUT_FILENO);
 }
 
 bool term_has_colour(void)

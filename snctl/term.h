@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-unsigned int term_width(void); /* of standard output; COLUMNS, else 80 */
+unsigned int term_width_of(int fd); /* of a terminal; else COLUMNS, else 80 */
+unsigned int term_width(void); /* of standard output */
 bool term_has_colour(void); /* a terminal, TERM not dumb, NO_COLOR not set */
 
 /* s as a JSON string, with its quotes. */

@@ -196,6 +196,30 @@ static void test_rotation(void **state)
 	assert_true(comm_named(2, "dp")->op[0].end > 0);
 }
 
+static uint64_t told_done, told_total;
+static uint32_t told;
+
+static void tell(uint64_t done, uint64_t total)
+{
+	assert_int_equal(done, told++);
+	told_done = done;
+	told_total = total;
+}
+
+static void test_told(void **state)
+{
+	(void)state;
+	write_some(1, 5);
+	write_some(3, 5);
+	told = 0;
+	count.at = tell;
+	assert_int_equal(sn_recordread_path(&rec, dir, 0, &count, &err), 0);
+	count.at = NULL;
+	assert_int_equal(told, 2);
+	assert_int_equal(told_done, 1);
+	assert_int_equal(told_total, 2);
+}
+
 /* Of a long file the reader takes the end, and what is only before it. */
 static void test_tail(void **state)
 {
@@ -366,7 +390,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(test_lines), T(test_bad_lines), T(test_library),
-		T(test_rotation), T(test_tail), T(test_tail_restart), T(test_killed),
+		T(test_rotation), T(test_told), T(test_tail), T(test_tail_restart), T(test_killed),
 		T(test_nothing_to_do), T(test_no_job_dir), T(test_symlink), T(test_full),
 		T(test_cost),
 	};
