@@ -113,7 +113,7 @@ static bool sweep_one(const struct sn_jobdir_sweep *ask, const char *dir, uint32
 	if (sn_dir_open(dir, &fd, NULL))
 		return false;
 	done = is_done(ask, dir, fd, job) &&
-		!sn_runstate_lock(dir, ask->host, &lock, NULL);
+		!sn_runstate_lock(dir, ask->host, &lock, NULL, NULL);
 	if (done) {
 		sn_jobdir_empty(fd, 0);
 		unlinkat(fd, LOCK, 0);

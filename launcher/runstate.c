@@ -152,19 +152,21 @@ int sn_runstate_write(const char *dir, const struct sn_runstate *state,
 	return rc;
 }
 
-static int held_by_other(const char *dir, int fd, struct sn_err *err)
+static int held_by_other(const char *dir, int fd, char *ret_holder, struct sn_err *err)
 {
 	char who[SN_RUNSTATE_HOST_MAX + 64] = "";
 	ssize_t n = pread(fd, who, sizeof(who) - 1, 0);
 
 	who[n > 0 ? strcspn(who, "\n") : 0] = '\0';
+	if (ret_holder && sscanf(who, "process %*d on %255s", ret_holder) != 1)
+		*ret_holder = '\0';
 	return sn_err_set(err, -EBUSY,
 			  "%s: another snrun%s%s uses it; wait for its end, or give this one a directory of its own by SUPERNODE_JOB_DIR",
 			  dir, *who ? ", " : "", who);
 }
 
 int sn_runstate_lock(const char *dir, const char *host, int *ret_fd,
-		     struct sn_err *err)
+		     char *ret_holder, struct sn_err *err)
 {
 	char who[SN_RUNSTATE_HOST_MAX + 64];
 	int dirfd, fd, rc, n;
@@ -185,7 +187,7 @@ int sn_runstate_lock(const char *dir, const char *host, int *ret_fd,
 	if (flock(fd, LOCK_EX | LOCK_NB)) {
 		rc = -errno;
 		if (rc == -EWOULDBLOCK)
-			rc = held_by_other(dir, fd, err);
+			rc = held_by_other(dir, fd, ret_holder, err);
 		close(fd);
 		if (rc == -EBUSY)
 			return rc;

@@ -45,9 +45,10 @@ int sn_runstate_write(const char *dir, const struct sn_runstate *state,
 		      struct sn_err *err);
 
 /* Take the directory for this process; *ret_fd holds it until it is closed.
- * -EBUSY: another snrun has it, and the sentence says which. Where the file
+ * -EBUSY: another snrun has it, and the sentence says which; ret_holder (may be NULL,
+ * else SN_RUNSTATE_HOST_MAX bytes) its host, "" where that is not known. Where the file
  * system knows no locks *ret_fd is -1, and err says so with 0 returned. */
 int sn_runstate_lock(const char *dir, const char *host, int *ret_fd,
-		     struct sn_err *err);
+		     char *ret_holder, struct sn_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * setup.c - the job that snrun runs in, its plan and its directory.
+ * setup.c - the job that snrun runs in, its plan, and the words of its steps.
  */
 #include "config.h"
 
@@ -11,13 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launcher/control.h"
 #include "launcher/jobdir.h"
-#include "launcher/jobdirempty.h"
 #include "launcher/planfiles.h"
 #include "launcher/snrun.h"
 #include "launcher/stepenv.h"
-#include "launcher/writefile.h"
 #include "topology/hostlist.h"
 #include "topology/text.h"
 
@@ -164,186 +161,6 @@ int snrun_load(struct snrun *run, struct sn_err *err)
 	if (dot) /* as srun calls itself */
 		*dot = '\0';
 	return 0;
-}
-
-/* ---- after a killed snrun ---- */
-
-static const struct sn_plan_offer *offer_of(const struct sn_job *job,
-					    const char *name)
-{
-	for (uint32_t i = 0; i < job->n_nodes; i++)
-		if (!strcmp(job->offer[i].name, name))
-			return &job->offer[i];
-	return NULL;
-}
-
-static bool still_holds(const struct sn_job *job, const struct sn_plan_node *node)
-{
-	const struct sn_plan_offer *offer = offer_of(job, node->name);
-	uint32_t k = 0;
-
-	for (uint32_t i = 0; i < node->n_cards; i++, k++) {
-		while (offer && k < offer->n_cards && offer->card[k] != node->card[i])
-			k++;
-		if (!offer || k == offer->n_cards)
-			return false;
-	}
-	return offer != NULL;
-}
-
-/* Bring an old plan up to what the job holds now. False: it cannot be. */
-static bool bring_up(const struct sn_job *job, struct sn_plan *plan)
-{
-	bool *usable = calloc((size_t)plan->n_nodes + 1, sizeof(*usable));
-	bool ok = usable != NULL;
-
-	for (uint32_t i = 0; ok && i < plan->n_nodes;) {
-		uint32_t spare;
-
-		if (still_holds(job, &plan->node[i])) {
-			i++;
-			continue;
-		}
-		if (!plan->node[i].ranks) {
-			sn_plan_drop(plan, i);
-			continue;
-		}
-		for (uint32_t k = 0; k < plan->n_nodes; k++)
-			usable[k] = still_holds(job, &plan->node[k]);
-		spare = sn_plan_find_spare(plan, i, usable);
-		ok = spare != SN_NONE && !sn_plan_swap(plan, i, spare, NULL);
-	}
-	free(usable);
-	return ok;
-}
-
-static bool same_layout(const struct sn_layout *a, const struct sn_layout *b)
-{
-	char x[SN_LAYOUT_TEXT_MAX], y[SN_LAYOUT_TEXT_MAX];
-
-	sn_layout_format(a, x, sizeof(x));
-	sn_layout_format(b, y, sizeof(y));
-	return !strcmp(x, y);
-}
-
-/* Keep the ranks where the killed snrun's plan had them, as far as can be; the
- * plan that was made anew serves where not. */
-static void continue_plan(struct snrun *run)
-{
-	struct sn_plan old = { 0 };
-	struct sn_err err;
-	int rc = sn_planfiles_read(run->dir, &old, &err);
-
-	if (rc) {
-		snrun_say("the ranks are placed anew: %s", err.text);
-		return;
-	}
-	/* Of an elastic job that had another size there is nothing to keep. */
-	if (old.job_id == run->job.id && run->elastic &&
-	    old.layout.dp != run->layout.dp) {
-		sn_plan_done(&old);
-		return;
-	}
-	if (old.job_id != run->job.id || !same_layout(&old.layout, &run->layout) ||
-	    !bring_up(&run->job, &old)) {
-		snrun_say("the ranks are placed anew: the job does not hold the nodes any more that %s/" SN_LAYOUT_JSON " speaks of",
-			  run->dir);
-		sn_plan_done(&old);
-		return;
-	}
-	sn_plan_done(&run->plan);
-	run->plan = old;
-}
-
-static uint32_t requeues(void)
-{
-	const char *text = getenv("SLURM_RESTART_COUNT");
-
-	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
-}
-
-/*
- * Numbers of jobs come again, after the last one and where slurmctld has lost its
- * state. A requeue gives a job another time of submission.
- */
-static bool is_another_job(const struct snrun *run, const struct sn_runstate *old)
-{
-	if (!old->submitted || !run->job.submitted ||
-	    old->submitted == run->job.submitted)
-		return false;
-	return requeues() <= old->requeues || run->job.submitted < old->submitted;
-}
-
-static int continue_state(struct snrun *run, struct sn_err *err)
-{
-	struct sn_runstate *state = &run->state;
-	struct sn_runstate old;
-	int fd, rc = sn_runstate_read(run->dir, &old, err);
-
-	*state = (struct sn_runstate){
-		.job = run->job.id, .submitted = run->job.submitted,
-		.requeues = requeues(),
-	};
-	if (getenv("SLURM_CLUSTER_NAME"))
-		snprintf(state->cluster, sizeof(state->cluster), "%s",
-			 getenv("SLURM_CLUSTER_NAME"));
-	snprintf(state->host, sizeof(state->host), "%s", run->host);
-	if (rc == -ENOENT)
-		return 0;
-	if (rc && rc != -EINVAL)
-		return rc;
-	if (rc || old.job != run->job.id)
-		return 0;
-	if (is_another_job(run, &old)) {
-		snrun_say("%s has the files of an earlier job of this number; they are removed",
-			  run->dir);
-		if (!sn_dir_open(run->dir, &fd, NULL)) {
-			sn_jobdir_empty(fd, 0);
-			close(fd);
-		}
-		return 0;
-	}
-	if (old.ended && old.requeues == state->requeues) {
-		state->run = old.run + 1;
-		state->overlap = old.overlap;
-		run->unsure = old.overlap;
-		return 0;
-	}
-	state->run = old.run;
-	state->generation = old.generation + 1;
-	if (old.requeues == state->requeues) {
-		snrun_say("the snrun before this one did not come to its end; going on with generation %u",
-			  state->generation);
-		state->restarts = old.restarts + 1;
-		run->unsure = true;
-		snrun_warn_steps(&old, run->job.policy.restart_wait);
-		state->overlap = !snrun_end_steps(&old) || old.overlap;
-	}
-	continue_plan(run);
-	return 0;
-}
-
-int snrun_prepare(struct snrun *run, struct sn_err *err)
-{
-	int fd, rc = sn_dir_make(run->dir, &fd, err);
-
-	run->lock = -1;
-	if (rc)
-		return rc;
-	close(fd);
-	err->text[0] = '\0';
-	rc = sn_runstate_lock(run->dir, run->host, &run->lock, err);
-	if (rc)
-		return rc;
-	if (run->lock < 0)
-		snrun_say("%s", err->text);
-	sn_ckptfile_forget(run->dir);
-	rc = sn_control_open(run->dir, err);
-	if (rc)
-		return rc;
-	rc = continue_state(run, err);
-	run->plan.job_id = run->job.id;
-	return rc;
 }
 
 void snrun_done(struct snrun *run)

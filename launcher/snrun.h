@@ -2,7 +2,8 @@
 /*
  * snrun.h - the parts of snrun.
  *
- * snrun.c: the command line. setup.c: the job, its plan, its directory.
+ * snrun.c: the command line. setup.c: the job, its plan, its steps' words. takeup.c: the
+ * directory, and what an earlier snrun has left there.
  * relaunch.c: one generation after the other; repair.c: lost nodes. resize.c: another
  * size. members.c, submit.c, hold.c, standin.c: jobs that hold more nodes. steer.c: what
  * snctl asks, link.c: what snelasticd does; orders.c: how that is done. step.c, steppart.c:

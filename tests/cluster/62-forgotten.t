@@ -70,4 +70,22 @@ is "those who were had to be killed, on both nodes" \
 ok "the job ends well" await "$id" COMPLETED 60
 is "what the user had beside them came to its own end" "$(cat beside.n* | sort | uniq -c | tr -s ' ')" " 2 ended by itself"
 wait "$step"
+
+# The directory's lock is held by what was before: a requeued job, whose slurmctld or file
+# server does not know yet that that has ended, waits for it; another is refused at once.
+cat >lock.sh <<'END'
+#!/bin/bash
+cd "$WORK"
+mkdir -p -m 700 "$DIR/$SLURM_JOB_ID"
+flock "$DIR/$SLURM_JOB_ID/lock" bash -c ': >held; until [ -e letgo ]; do sleep 0.1; done' &
+until [ -e held ]; do sleep 0.1; done
+snrun true >refused.out 2>&1; echo $? >>refused.out
+SLURM_RESTART_COUNT=1 snrun true >waits.out 2>&1; echo $? >>waits.out
+END
+id=$(submit --parallel=tp=8,dp=2 lock.sh)
+ok "a job's snrun waits for a lock" until_true 60 grep -qs "waiting for at most" waits.out
+like "one that was not requeued did not" "$(tr '\n' ' ' <refused.out)" 'another snrun uses it; .* 1 $'
+: >letgo
+ok "it ends" await "$id" COMPLETED 60
+is "well" "$(tail -n 1 waits.out)" 0
 finish

@@ -139,7 +139,7 @@ static void a_job_that_lives_keeps_its_own(void **state)
 	cluster = "another";
 	assert_int_equal(sweep(), 0);
 	cluster = "";
-	assert_int_equal(sn_runstate_lock(at("1"), "h", &lock, NULL), 0);
+	assert_int_equal(sn_runstate_lock(at("1"), "h", &lock, NULL, NULL), 0);
 	assert_int_equal(sweep(), 0);
 	assert_true(there("1/layout.json"));
 	close(lock);

@@ -74,19 +74,26 @@ static void damage_is_seen(void **state)
 static void one_at_a_time(void **state)
 {
 	struct sn_err err;
-	char want[64];
+	char want[64], holder[SN_RUNSTATE_HOST_MAX] = "?";
 	int a, b;
 
 	(void)state;
-	assert_int_equal(sn_runstate_lock(dir, "host1", &a, &err), 0);
+	assert_int_equal(sn_runstate_lock(dir, "host1", &a, holder, &err), 0);
+	assert_string_equal(holder, "?");
 	assert_true(a >= 0);
 	/* A second description of the file, as another process has. */
-	assert_int_equal(sn_runstate_lock(dir, "host2", &b, &err), -EBUSY);
+	assert_int_equal(sn_runstate_lock(dir, "host2", &b, NULL, &err), -EBUSY);
+	assert_int_equal(sn_runstate_lock(dir, "host2", &b, holder, &err), -EBUSY);
+	assert_string_equal(holder, "host1");
 	snprintf(want, sizeof(want), "process %ld on host1", (long)getpid());
 	assert_non_null(strstr(err.text, want));
 	assert_non_null(strstr(err.text, "SUPERNODE_JOB_DIR"));
+	/* Nothing has been written yet, or something else. */
+	assert_int_equal(ftruncate(a, 0), 0);
+	assert_int_equal(sn_runstate_lock(dir, "host2", &b, holder, &err), -EBUSY);
+	assert_string_equal(holder, "");
 	close(a);
-	assert_int_equal(sn_runstate_lock(dir, "host2", &b, &err), 0);
+	assert_int_equal(sn_runstate_lock(dir, "host2", &b, NULL, &err), 0);
 	close(b);
 }
 
