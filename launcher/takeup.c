@@ -164,11 +164,11 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 	}
 	state->run = old.run;
 	state->generation = old.generation + 1;
+	run->unsure = true;
 	if (old.requeues == state->requeues) {
 		snrun_say("the snrun before this one did not come to its end; going on with generation %u",
 			  state->generation);
 		state->restarts = old.restarts + 1;
-		run->unsure = true;
 		snrun_warn_steps(&old, run->job.policy.restart_wait);
 		state->overlap = !snrun_end_steps(&old) || old.overlap;
 	}
