@@ -14,6 +14,10 @@
 #include "launcher/probe.h"
 #include "topology/hostlist.h"
 
+/* As Slurm has them: what is beyond is not read at all. */
+#define NODES_MAX (1u << 16)
+#define FILES_MAX 1024
+
 struct gres {
 	const char *name, *node;
 	struct sn_probe_device *device;
@@ -36,7 +40,7 @@ static bool has_node(const char *list, const char *node)
 	struct sn_names names = { 0 };
 	bool has = false;
 
-	if (sn_hostlist_expand(list, &names, NULL))
+	if (sn_hostlist_expand_max(list, NODES_MAX, &names, NULL))
 		return false;
 	for (size_t i = 0; i < names.n && !has; i++)
 		has = !strcmp(names.name[i], node);
@@ -48,7 +52,7 @@ static void add_files(struct gres *g, const char *list)
 {
 	struct sn_names files = { 0 };
 
-	if (sn_hostlist_expand(list, &files, NULL))
+	if (sn_hostlist_expand_max(list, FILES_MAX, &files, NULL))
 		return;
 	for (size_t i = 0; i < files.n && g->n < SN_PROBE_CARDS; i++) {
 		struct sn_probe_device *d = &g->device[g->n];

@@ -305,6 +305,7 @@ int sn_hostlist_expand_max(const char *text, size_t max, struct sn_names *ret,
 	char buf[NAME_MAX_LEN + 1];
 	struct element e = { .range = NULL };
 	size_t before = ret->n;
+	bool had_none = !ret->name;
 	const char *c = skip_blanks(text);
 	int rc = 0;
 
@@ -332,7 +333,9 @@ int sn_hostlist_expand_max(const char *text, size_t max, struct sn_names *ret,
 		}
 	}
 	free(e.range);
-	if (rc)
+	if (rc && had_none)
+		sn_names_done(ret);
+	else if (rc)
 		names_cut(ret, before);
 	return rc;
 }
