@@ -16,6 +16,7 @@
 #include "elastic/act.h"
 #include "elastic/attach.h"
 #include "elastic/daemon.h"
+#include "topology/place.h"
 
 #define JOB_GRACE_MS 5000
 #define SLOW_MS 4000
@@ -107,6 +108,15 @@ static void say_unkilled(struct sn_daemon *d, const struct sn_view_nodes *old)
 	}
 }
 
+/* Once, and anew where it changes. */
+static void say_too_many(const struct sn_view_nodes *is, const struct sn_view_nodes *old)
+{
+	if (is->most_cards > SN_CARDS_MAX && (!old || old->most_cards != is->most_cards))
+		sn_log_error("node %s has %llu cards, more than the %d of a node that can be told apart: ignoring those from number %d on",
+			     is->node[is->most_at].name, (unsigned long long)is->most_cards,
+			     SN_CARDS_MAX, SN_CARDS_MAX);
+}
+
 static int take_nodes(struct sn_daemon *d, struct poll *p, struct sn_err *err)
 {
 	struct sn_view_nodes *old = d->nodes;
@@ -119,6 +129,7 @@ static int take_nodes(struct sn_daemon *d, struct poll *p, struct sn_err *err)
 	if (!rc) {
 		follow_compare(d, d->adopted ? old : NULL, p->began);
 		say_unkilled(d, old);
+		say_too_many(d->nodes, old);
 		if (!d->adopted)
 			keep_state(d);
 		d->adopted = true;

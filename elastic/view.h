@@ -36,6 +36,9 @@ struct sn_view_nodes {
 	uint32_t n;
 	struct sn_view_node *node; /* in Slurm's order */
 	uint32_t *by_name; /* sorted */
+	/* The most cards of a node, those from SN_CARDS_MAX on too, and which it is. */
+	uint64_t most_cards;
+	uint32_t most_at;
 };
 
 /*

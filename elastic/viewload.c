@@ -82,6 +82,10 @@ int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
 				      old && i < old->n ? &old->node[i] : NULL);
 		take_state(info, &v->node[i]);
 		v->node[i].cards = cards >= 64 ? UINT64_MAX : (UINT64_C(1) << cards) - 1;
+		if (cards > v->most_cards) {
+			v->most_cards = cards;
+			v->most_at = i;
+		}
 	}
 	if (!rc)
 		rc = v ? sn_view_nodes_seal(v) : -ENOMEM;

@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -23,18 +24,29 @@ static int take_node(struct snctl_slurmconf *conf, const struct sn_conf_line *li
 		     struct sn_err *err)
 {
 	const struct sn_conf_pair *pair = &line->pair[0];
+	bool is_default = !strcasecmp(pair->value, "DEFAULT");
+	const char *gres = NULL;
 	int rc = 0;
 
 	/* All its lines together, as a line of many names is soon written. */
-	if (strcasecmp(pair->value, "DEFAULT"))
+	if (!is_default)
 		rc = sn_hostlist_expand_max(pair->value,
 					    SN_HOSTLIST_MAX - conf->nodes.n,
 					    &conf->nodes, err);
 	if (rc)
 		return sn_conf_at(err, rc, line, pair);
 	for (size_t i = 1; !rc && i < line->n; i++)
-		if (!strcasecmp(line->pair[i].key, "Gres") && !conf->gres)
-			rc = keep(&conf->gres, line->pair[i].value, err);
+		if (!strcasecmp(line->pair[i].key, "Gres"))
+			gres = line->pair[i].value;
+	if (gres && !conf->gres)
+		rc = keep(&conf->gres, gres, err);
+	if (!rc && gres && is_default)
+		rc = keep(&conf->gres_default, gres, err);
+	gres = gres ? gres : conf->gres_default;
+	if (!rc && gres && !is_default &&
+	    (sn_names_add(&conf->gres_nodes, pair->value) ||
+	     sn_names_add(&conf->gres_values, gres)))
+		rc = sn_err_set(err, -ENOMEM, "no memory");
 	return rc;
 }
 
@@ -109,6 +121,9 @@ void snctl_slurmconf_done(struct snctl_slurmconf *conf)
 	free(conf->plugstack);
 	free(conf->gres_types);
 	free(conf->gres);
+	sn_names_done(&conf->gres_nodes);
+	sn_names_done(&conf->gres_values);
+	free(conf->gres_default);
 	sn_names_done(&conf->ctld_hosts);
 	free(conf->slurm_user);
 	free(conf->state_save);

@@ -21,6 +21,9 @@ struct snctl_slurmconf {
 	char *state_save; /* StateSaveLocation */
 	char *auth_info;
 	char *gres; /* of the first NodeName line that has Gres= */
+	/* Of each NodeName line with Gres=, or after a DEFAULT with it: both values. */
+	struct sn_names gres_nodes, gres_values;
+	char *gres_default; /* of the last NodeName=DEFAULT that has it */
 };
 
 /* Owned by the caller (snctl_slurmconf_done). An error means that the file

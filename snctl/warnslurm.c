@@ -17,6 +17,7 @@
 #include "snctl/readfile.h"
 #include "snctl/warn.h"
 #include "topology/conf.h"
+#include "topology/place.h"
 #include "topology/text.h"
 
 #define SPANK "spank_supernode.so"
@@ -201,6 +202,29 @@ static int take_gres(void *arg, const struct sn_conf_line *line, struct sn_err *
 	return rc;
 }
 
+/* One sentence: every line may have so many. */
+static int warn_too_many(const struct snctl_slurmconf *conf, const char *card,
+			 struct sn_names *ret)
+{
+	size_t first = 0, lines = 0;
+	char nodes[64], more[64] = "";
+
+	for (size_t i = conf->gres_values.n; i--;)
+		if (gres_count(conf->gres_values.name[i], card) > SN_CARDS_MAX) {
+			first = i;
+			lines++;
+		}
+	if (!lines)
+		return 0;
+	if (lines > 1)
+		snprintf(more, sizeof(more), " (and %zu other line%s)", lines - 1,
+			 lines == 2 ? "" : "s");
+	return snctl_warn(ret, "slurm.conf gives %s%s %llu cards a node by Gres=%s, more than the %d that can be told apart: jobs with --parallel get cards 0 to %d only, and the others cannot be shown or taken out; give a node at most %d",
+			  sn_text_clip(conf->gres_nodes.name[first], nodes, sizeof(nodes)), more,
+			  (unsigned long long)gres_count(conf->gres_values.name[first], card),
+			  conf->gres_values.name[first], SN_CARDS_MAX, SN_CARDS_MAX - 1, SN_CARDS_MAX);
+}
+
 int snctl_warn_gres(const char *path, const struct snctl_slurmconf *conf,
 		    const char *card, struct sn_names *ret)
 {
@@ -220,6 +244,8 @@ int snctl_warn_gres(const char *path, const struct snctl_slurmconf *conf,
 	if (!rc && !n)
 		rc = snctl_warn(ret, "slurm.conf has no node with Gres=%s:N, so no job gets a card; add it to the NodeName lines",
 				card);
+	if (!rc)
+		rc = warn_too_many(conf, card, ret);
 	if (!rc && !access(gres_path, F_OK)) {
 		if (snctl_read_file(gres_path, &text, &len, &why) ||
 		    sn_conf_parse(text, len, gres_path, snctl_read_include, gres_path,

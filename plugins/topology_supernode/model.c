@@ -20,7 +20,6 @@
 #include "src/common/run_in_daemon.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
-#include "src/interfaces/gres.h"
 
 #include "topology/hostlist.h"
 #include "topology/topobuild.h"
@@ -419,60 +418,4 @@ uint32_t model_fragmentation(bitstr_t *nodes)
 		sum += fabric[f].broken ? fabric[f].nodes : 0;
 	xfree(fabric);
 	return sum;
-}
-
-uint32_t model_card_id(void)
-{
-	return gres_build_id((char *)model_policy()->card_gres);
-}
-
-uint64_t model_cards_of(const gres_node_state_t *state)
-{
-	/* What it should have: that a card is missing today is temporary. */
-	uint64_t n = state->gres_cnt_config;
-
-	if (!n || n == NO_VAL64)
-		n = state->gres_cnt_avail;
-	if (n == NO_VAL64)
-		n = 0;
-	return n >= SN_CARDS_MAX ? UINT64_MAX : (UINT64_C(1) << n) - 1;
-}
-
-/* With the id at hand, as hashing the name for every node shows. */
-static uint64_t cards_by_id(const node_record_t *node_ptr, uint32_t id)
-{
-	gres_state_t *state;
-
-	if (!node_ptr->gres_list)
-		return 0;
-	/* Read only: many threads may look, and the write lock is dear. */
-	state = list_find_first_ro(node_ptr->gres_list, gres_find_id, &id);
-	if (!state || !state->gres_data)
-		return 0;
-	return model_cards_of(state->gres_data);
-}
-
-uint64_t model_cards(const node_record_t *node_ptr)
-{
-	return cards_by_id(node_ptr, model_card_id());
-}
-
-uint32_t model_cards_per_node(uint32_t *ret_most)
-{
-	uint32_t nodes[SN_CARDS_MAX + 1] = { 0 };
-	uint32_t best = 0, most = 0, n, id = model_card_id();
-	node_record_t *node_ptr;
-	int i;
-
-	for (i = 0; (node_ptr = next_node(&i)); i++)
-		nodes[__builtin_popcountll(cards_by_id(node_ptr, id))]++;
-	for (n = 1; n <= SN_CARDS_MAX; n++) {
-		if (nodes[n])
-			most = n;
-		if (nodes[n] > (best ? nodes[best] : 0))
-			best = n;
-	}
-	if (ret_most)
-		*ret_most = most;
-	return best;
 }

@@ -25,6 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(*conf.nodes.name[i]);
 	for (size_t i = 0; i < conf.ctld_hosts.n; i++)
 		MUST(*conf.ctld_hosts.name[i]);
+	MUST(conf.gres_nodes.n == conf.gres_values.n);
+	MUST(!conf.gres_nodes.n || conf.gres);
 	/* No key has an empty value, so none may come out of one. */
 	MUST(!conf.gres || *conf.gres);
 	MUST(!conf.state_save || *conf.state_save);

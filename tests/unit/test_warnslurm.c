@@ -108,6 +108,18 @@ static void the_missing_line_is_said(void **state)
 	warned("topology.yaml is there");
 }
 
+static void too_many_cards_are_told(void **state)
+{
+	(void)state;
+	put_good();
+	put("slurm.conf", GOOD "NodeName=m1 Gres=gpu:99,npu:64\n");
+	warned(NULL);
+	put("slurm.conf", GOOD "NodeName=m[1-4] Gres=npu:a:60,npu:b:5\n");
+	warned("m[1-4] 65 cards a node by Gres=npu:a:60,npu:b:5, more than the 64");
+	put("slurm.conf", GOOD "NodeName=DEFAULT Gres=npu:128\nNodeName=m1\nNodeName=m2 Gres=npu:8\nNodeName=m3\n");
+	warned("m1 (and 1 other line) 128 cards");
+}
+
 static void cards_need_a_line_each(void **state)
 {
 	(void)state;
@@ -147,6 +159,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_there_is_not_warned_of),
 		cmocka_unit_test(the_missing_line_is_said),
+		cmocka_unit_test(too_many_cards_are_told),
 		cmocka_unit_test(cards_need_a_line_each),
 	};
 
