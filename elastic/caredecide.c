@@ -14,6 +14,7 @@
 #define ALONE_MS 30000 /* that a job's snrun has for what it does by itself */
 #define STUCK_MS 10000 /* for members that wait; by ElasticHelp it gives up */
 #define LOOK_AGAIN_MS 60000 /* where nothing can be done at present */
+#define WELL_S 60 /* that what is left must be well: its mark may not be written yet */
 #define CHECKPOINT 10.0 /* s, of a job that has made none yet */
 
 /* ---- what is to be done ---------------------------------------------------------------------- */
@@ -35,15 +36,16 @@ static bool has_told(const struct care_job *job, uint32_t node, uint64_t cards)
 }
 
 /* Orders that take the ranks off what is sick; and off what is lost, where snrun has
- * had its time to do so by itself. */
+ * had its time to do so by itself. A node that comes and goes is not trusted sooner than
+ * it counts as such (flaps). */
 static void make_orders(const struct care_job *job, enum sn_control_op op, bool lost_too,
-			struct sn_care_decision *ret)
+			uint32_t flaps, struct sn_care_decision *ret)
 {
 	for (uint32_t i = 0; i < job->n_failures && ret->n_orders < SN_CARE_ORDERS; i++) {
 		const struct sn_failure *f = &job->failure[i];
 		struct sn_control *order = &ret->order[ret->n_orders];
+		bool again = false, whole = false, flapping = false;
 		uint64_t cards = 0;
-		bool again = false, whole = false;
 
 		if (!must_leave(f) || f->spare || f->node == SN_NONE ||
 		    (!lost_too && f->kind != SN_FAIL_SICK && f->kind != SN_FAIL_CARD))
@@ -52,6 +54,7 @@ static void make_orders(const struct care_job *job, enum sn_control_op op, bool 
 			if (job->failure[k].node != f->node || !must_leave(&job->failure[k]))
 				continue;
 			again |= k < i;
+			flapping |= flaps && job->failure[k].times >= flaps;
 			if (job->name[k].card == SN_NONE)
 				whole = true;
 			else
@@ -61,7 +64,9 @@ static void make_orders(const struct care_job *job, enum sn_control_op op, bool 
 			cards = 0;
 		if (again || has_told(job, f->node, cards))
 			continue;
-		*order = (struct sn_control){ .op = op, .cards = cards };
+		*order = (struct sn_control){
+			.op = op, .cards = cards, .well = flapping ? CARE_LATE : WELL_S,
+		};
 		snprintf(order->node, sizeof(order->node), "%s", job->name[i].node);
 		ret->n_orders++;
 	}
@@ -91,21 +96,22 @@ uint32_t care_same_order(enum sn_means means)
 }
 
 /* late: snrun has had its time. */
-static void find_how(const struct care_job *job, bool here, bool late, struct sn_care_decision *ret)
+static void find_how(const struct care_job *job, uint32_t flaps, bool here, bool late,
+		     struct sn_care_decision *ret)
 {
 	ret->how = SN_CARE_NOTHING;
 	switch (ret->plan->means) {
 	case SN_MEANS_SWAP:
 	case SN_MEANS_MOVE:
 	case SN_MEANS_SHRINK:
-		make_orders(job, SN_CONTROL_SWAP, late, ret);
+		make_orders(job, SN_CONTROL_SWAP, late, flaps, ret);
 		ret->how = ret->n_orders ? SN_CARE_TELL : SN_CARE_ALONE;
 		break;
 	case SN_MEANS_RESTART:
 		ret->how = SN_CARE_ALONE;
 		break;
 	case SN_MEANS_REPLACE:
-		make_orders(job, SN_CONTROL_REPLACE, late, ret);
+		make_orders(job, SN_CONTROL_REPLACE, late, flaps, ret);
 		/* What is lost it leaves by itself, and only fetches who stands in. */
 		if (!ret->n_orders && any_lost(job))
 			ret->order[ret->n_orders++] = (struct sn_control){ .op = SN_CONTROL_REPLACE };
@@ -381,7 +387,7 @@ int care_decide(struct sn_care *care, struct care_job *job, struct sn_err *err)
 		job->at_once = false;
 		d.plan = &plan;
 		name_it(job, &d);
-		find_how(job, here, late, &d);
+		find_how(job, care->conf->costs.flaps, here, late, &d);
 		take(care, job, &plan, domain);
 		settle(care, job, &d);
 	} else if (rc != -ENOMEM) {

@@ -83,24 +83,30 @@ static int read_cards(json_object *root, uint64_t *ret)
 	return 0;
 }
 
+static int read_number(json_object *root, const char *key, uint32_t *ret)
+{
+	json_object *at;
+	int64_t n = 0;
+
+	if (json_object_object_get_ex(root, key, &at))
+		n = json_object_is_type(at, json_type_int) ? json_object_get_int64(at) : -1;
+	if (n < 0 || n > UINT32_MAX)
+		return -EINVAL;
+	*ret = (uint32_t)n;
+	return 0;
+}
+
 int sn_control_read(struct json_object *root, struct sn_control *ret, struct sn_err *err)
 {
 	json_object *at;
-	int64_t dp = 0;
 
 	if (!json_object_object_get_ex(root, "op", &at) ||
 	    !json_object_is_type(at, json_type_string) ||
 	    sn_control_find(json_object_get_string(at), &ret->op))
 		return sn_err_set(err, -EINVAL,
 				  "\"op\" is none of " SN_CONTROL_NAMES);
-	if (json_object_object_get_ex(root, "dp", &at)) {
-		dp = json_object_is_type(at, json_type_int) ?
-			json_object_get_int64(at) : -1;
-		if (dp < 0 || dp > UINT32_MAX)
-			return sn_err_set(err, -EINVAL,
-					  "\"dp\" is no number of replicas");
-	}
-	ret->dp = (uint32_t)dp;
+	if (read_number(root, "dp", &ret->dp))
+		return sn_err_set(err, -EINVAL, "\"dp\" is no number of replicas");
 	if (read_text(root, "node", ret->node, sizeof(ret->node)))
 		return sn_err_set(err, -EINVAL, "\"node\" is no node's name");
 	if (ret->op == SN_CONTROL_SWAP && !*ret->node)
@@ -109,6 +115,8 @@ int sn_control_read(struct json_object *root, struct sn_control *ret, struct sn_
 		return sn_err_set(err, -EINVAL, "\"cards\" is no list of numbers from 0 to 63");
 	if (ret->cards && !*ret->node)
 		return sn_err_set(err, -EINVAL, "\"cards\" needs a \"node\"");
+	if (read_number(root, "well", &ret->well))
+		return sn_err_set(err, -EINVAL, "\"well\" is no number of seconds");
 	if (read_text(root, "why", ret->why, sizeof(ret->why)))
 		return sn_err_set(err, -EINVAL, "\"why\" is no text of less than %d bytes",
 				  SN_CONTROL_WHY_MAX);
@@ -132,6 +140,8 @@ struct json_object *sn_control_json(const struct sn_control *request)
 				json_object_array_add(list, json_object_new_int(c));
 		json_object_object_add(root, "cards", list);
 	}
+	if (request->well)
+		json_object_object_add(root, "well", json_object_new_int64(request->well));
 	if (*request->why)
 		json_object_object_add(root, "why", json_object_new_string(request->why));
 	return root;
@@ -143,7 +153,7 @@ int sn_control_parse(const char *text, struct sn_control *ret,
 	json_object *root = json_tokener_parse(text);
 	int rc;
 
-	ret->dp = 0;
+	ret->dp = ret->well = 0;
 	ret->node[0] = ret->why[0] = '\0';
 	ret->cards = 0;
 	if (root && json_object_is_type(root, json_type_object))

@@ -4,7 +4,7 @@
  * files in the job directory, which is the owner's alone.
  *
  *	control/ID.request	{"op":"shrink","dp":4}, written whole by who asks;
- *				{"op":"swap","node":"n003","cards":[5],"why":"…"}
+ *				{"op":"swap","node":"n003","cards":[5],"well":60,"why":"…"}
  *	control/ID.answer	{"ok":true,…} or {"ok":false,"error":"sentence"}
  *
  * snrun looks twice a second, takes a request by removing it, and answers; who
@@ -38,6 +38,8 @@ struct sn_control {
 	uint32_t dp; /* SHRINK, GROW; 0: the next size */
 	char node[SN_CONTROL_NODE_MAX]; /* SWAP; REPLACE: leave it first, "": none */
 	uint64_t cards; /* bits, of that node: these alone; 0: all of it */
+	uint32_t well; /* s that these have to be well before ranks may come back
+			* (avoid.h); 0: in this run they do not */
 	char why[SN_CONTROL_WHY_MAX]; /* for the user; "" */
 };
 

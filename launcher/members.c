@@ -36,13 +36,7 @@ static void pause_ms(long ms)
 
 bool snrun_is_avoided(const struct snrun *run, const char *node)
 {
-	for (size_t i = 0; i < run->avoid.n; i++)
-		if (!strcmp(run->avoid.name[i], node))
-			return true;
-	for (uint32_t i = 0; i < run->n_avoid_cards; i++)
-		if (run->avoid_card[i].cards && !strcmp(run->avoid_card[i].node, node))
-			return true;
-	return false;
+	return sn_avoids_is_node(&run->avoid, node) || sn_avoids_cards(&run->avoid, node);
 }
 
 int snrun_members_add(struct snrun *run, uint32_t id, uint32_t dp, bool extra)
@@ -141,8 +135,9 @@ static void take_back(struct snrun *run, const struct sn_member *member)
 
 void snrun_members_refresh(struct snrun *run)
 {
-	bool came = false;
+	bool came = run->regained;
 
+	run->regained = false;
 	for (uint32_t i = 0; i < run->n_members;) {
 		struct sn_member *member = &run->member[i];
 		struct sn_jobview view;
@@ -276,18 +271,26 @@ void snrun_members_fill(struct snrun *run)
 		fill_to(run, run->cap, true);
 }
 
-void snrun_members_cut(struct snrun *run, uint32_t cap)
+static void cut(struct snrun *run, uint32_t cap, bool waiting)
 {
 	for (uint32_t last = run->n_members; last-- && (!cap || committed(run) > cap);) {
-		/* Those for lost nodes are not what is too much. */
-		if (cap && run->member[last].standin)
+		const struct sn_member *member = &run->member[last];
+
+		if (cap && (member->standin || (waiting && member->phase == SN_JOB_RUNS)))
 			continue;
 		/* Only whole members go; and what is left must reach. */
-		if (cap && committed(run) - run->member[last].dp < cap)
+		if (cap && committed(run) - member->dp < cap)
 			break;
-		cancel(run->member[last].id);
+		cancel(member->id);
 		forget(run, last);
 	}
+}
+
+void snrun_members_cut(struct snrun *run, uint32_t cap)
+{
+	/* Those that wait go before others; those for lost nodes are not what is too much. */
+	cut(run, cap, true);
+	cut(run, cap, false);
 }
 
 static bool has_ranks(const struct snrun *run, const char *node)
@@ -298,24 +301,24 @@ static bool has_ranks(const struct snrun *run, const char *node)
 	return false;
 }
 
-/* Those that wait must not start where ranks have left meanwhile. */
-static void exclude_left(struct snrun *run)
+/* Those that wait must not start where ranks have left meanwhile, and may where what was
+ * wrong is no more. */
+void snrun_members_exclude(struct snrun *run)
 {
-	uint32_t n = (uint32_t)run->avoid.n + run->n_avoid_cards;
 	struct sn_err err;
 
-	for (uint32_t i = 0; n != run->n_excluded && i < run->n_members; i++)
+	for (uint32_t i = 0; run->avoid.changes != run->excluded && i < run->n_members; i++)
 		if (run->member[i].phase == SN_JOB_PENDING &&
 		    snrun_free_member(run, run->member[i].id, &err))
 			continue; /* it has started, or ended */
-	run->n_excluded = n;
+	run->excluded = run->avoid.changes;
 }
 
 void snrun_members_leave(struct snrun *run)
 {
 	bool left = false;
 
-	exclude_left(run);
+	snrun_members_exclude(run);
 	for (uint32_t i = 0; i < run->n_members;) {
 		const struct sn_member *member = &run->member[i];
 		bool avoided = false, used = false;

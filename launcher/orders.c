@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,65 +97,23 @@ static uint64_t cards_used(const struct snrun *run, const char *node, uint64_t *
 	return used;
 }
 
-static int add_avoided(struct snrun *run, const char *node, uint64_t cards)
+int snrun_avoid(struct snrun *run, const char *node, uint64_t cards, uint32_t well,
+		struct sn_err *err)
 {
-	struct sn_avoid *more;
-
-	for (uint32_t i = 0; cards && i < run->n_avoid_cards; i++)
-		if (!strcmp(run->avoid_card[i].node, node)) {
-			run->avoid_card[i].cards |= cards;
-			return 0;
-		}
-	if (!cards)
-		return sn_names_add(&run->avoid, node);
-	more = realloc(run->avoid_card, (run->n_avoid_cards + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	run->avoid_card = more;
-	more[run->n_avoid_cards].node = strdup(node);
-	more[run->n_avoid_cards].cards = cards;
-	if (!more[run->n_avoid_cards].node)
-		return -ENOMEM;
-	run->n_avoid_cards++;
-	return 0;
-}
-
-static void take_away(struct snrun *run, const char *node, uint64_t cards)
-{
-	for (uint32_t i = 0; cards && i < run->n_avoid_cards; i++)
-		if (!strcmp(run->avoid_card[i].node, node))
-			run->avoid_card[i].cards &= ~cards;
-	if (!cards)
-		free(run->avoid.name[--run->avoid.n]);
-}
-
-static uint64_t avoided_cards(const struct snrun *run, const char *node)
-{
-	for (uint32_t i = 0; i < run->n_avoid_cards; i++)
-		if (!strcmp(run->avoid_card[i].node, node))
-			return run->avoid_card[i].cards;
-	return 0;
-}
-
-int snrun_avoid(struct snrun *run, const char *node, uint64_t cards, struct sn_err *err)
-{
-	uint64_t held, used = cards_used(run, node, &held), fresh;
+	uint64_t held, used = cards_used(run, node, &held);
 	struct sn_plan plan = { 0 };
-	int rc;
+	int rc, added;
 
 	if (cards & ~held)
 		return sn_err_set(err, -ENODEV, held ? "the job has no card %d on node %.80s" :
 				  "the job has no card %d, and no other, on node %.80s",
 				  __builtin_ctzll(cards & ~held), node);
-	/* What was avoided before stays so, whatever becomes of this. */
-	fresh = cards & ~avoided_cards(run, node);
-	if (cards && !fresh)
-		return used & cards ? 1 : 0;
-	if (add_avoided(run, node, fresh))
+	added = sn_avoids_add(&run->avoid, node, cards, well);
+	if (added < 0)
 		return sn_err_set(err, -ENOMEM, "no memory");
-	rc = snrun_fit(run, NULL, run->cap, &plan, err);
+	rc = added ? snrun_fit(run, NULL, run->cap, &plan, err) : 0;
 	if (rc) {
-		take_away(run, node, fresh);
+		sn_avoids_take_back(&run->avoid);
 		return sn_err_prefix(err, rc, "without %s%.80s: ", cards ? "these cards of node " :
 				     "node ", node);
 	}
@@ -170,7 +129,44 @@ static int swap(struct snrun *run, const struct sn_control *ask, struct sn_err *
 		i++;
 	if (i == run->plan.n_nodes)
 		return sn_err_set(err, -ENODEV, "node %.80s is not in the job", ask->node);
-	return snrun_avoid(run, ask->node, ask->cards, err);
+	return snrun_avoid(run, ask->node, ask->cards, ask->well, err);
+}
+
+/* Then members need not wait for what takes the place of those cards. */
+static bool can_be_larger(struct snrun *run)
+{
+	struct sn_plan plan = { 0 };
+	uint32_t dp;
+
+	if (run->layout.dp >= run->cap || snrun_fit(run, NULL, run->cap, &plan, NULL))
+		return false;
+	dp = plan.layout.dp;
+	sn_plan_done(&plan);
+	run->regained |= dp > run->layout.dp;
+	return dp > run->layout.dp;
+}
+
+bool snrun_avoid_look(struct snrun *run)
+{
+	uint32_t before = run->avoid.changes;
+
+	for (uint32_t i = run->avoid.n; i-- > 0;) {
+		char node[SN_CONTROL_NODE_MAX];
+		struct sn_avoid_view view;
+
+		/* Others of the node may have ended with one behind it. */
+		if (i >= run->avoid.n || !run->avoid.entry[i].well)
+			continue;
+		snprintf(node, sizeof(node), "%s", run->avoid.entry[i].node);
+		snrun_watch_node(node, &view);
+		if (sn_avoids_see(&run->avoid, node, &view, snrun_now_ms()))
+			snrun_say("what was wrong at node %s has been well for its time; it may have ranks again",
+				  node);
+	}
+	if (run->avoid.changes == before)
+		return false;
+	snrun_members_exclude(run);
+	return can_be_larger(run);
 }
 
 static bool is_members(const struct snrun *run, const char *node)
@@ -191,7 +187,7 @@ static int replace(struct snrun *run, const struct sn_control *ask, struct sn_er
 	/* A member is not stood in for: it is left, and another is submitted. */
 	if (*ask->node && is_members(run, ask->node))
 		return swap(run, ask, err);
-	rc = snrun_replace(run, *ask->node ? ask->node : NULL, ask->cards, err);
+	rc = snrun_replace(run, ask, err);
 	return rc ? rc : snrun_watch_start(run, &fd, err);
 }
 

@@ -15,17 +15,20 @@
 /* 1: done as soon as the step has come to an end, which is to be asked for. */
 int snrun_order(struct snrun *run, const struct sn_control *ask, struct sn_err *err);
 
-/* These ranks' cards, and this node where cards is 0, are to be left. -ENODEV: no legal
- * size is without them; then nothing has changed. 1: ranks run there. */
-int snrun_avoid(struct snrun *run, const char *node, uint64_t cards, struct sn_err *err);
+/* These ranks' cards, and this node where cards is 0, are to be left, until they have been
+ * well for so many seconds (avoid.h). -ENODEV: no legal size is without them; then nothing
+ * has changed. 1: ranks run there. */
+int snrun_avoid(struct snrun *run, const char *node, uint64_t cards, uint32_t well,
+		struct sn_err *err);
+/* Is any of what was left well again? True: the job can be larger for it. */
+bool snrun_avoid_look(struct snrun *run);
 
 /*
  * standin.c. A member with --replaces=BASE for the nodes that the base has lost, and
- * for `leave` (may be NULL) which ranks leave once it has started. -ENODEV: there is
- * nothing to replace.
+ * for the node asked for (may be none) which ranks leave once it has started. -ENODEV:
+ * there is nothing to replace.
  */
-int snrun_replace(struct snrun *run, const char *leave, uint64_t cards,
-		  struct sn_err *err);
+int snrun_replace(struct snrun *run, const struct sn_control *ask, struct sn_err *err);
 /* One has started: what it was for is left. */
 void snrun_standin_started(struct snrun *run, struct sn_member *member);
 

@@ -93,11 +93,11 @@ static void tell_fault(void *ctx, uint32_t node, const struct sn_pf_fault *fault
 	snrun_tell_fault(ctx, node, fault);
 }
 
-/* Nodes that did not pass are to have no ranks, also when all is placed anew. */
+/* Nodes that did not pass are to have no ranks in this run: nothing checks them again. */
 static int avoid_lost(struct snrun *run, const struct past *past, struct sn_err *err)
 {
 	for (uint32_t i = 0; i < run->plan.n_nodes; i++)
-		if (past->lost[i] && sn_names_add(&run->avoid, run->plan.node[i].name))
+		if (past->lost[i] && sn_avoids_add(&run->avoid, run->plan.node[i].name, 0, 0) < 0)
 			return sn_err_set(err, -ENOMEM, "no memory");
 	return 0;
 }

@@ -14,10 +14,10 @@
 
 #include "launcher/snrun.h"
 
-static bool avoided(const struct sn_names *avoid, const char *name)
+static bool is_in(const struct sn_names *names, const char *name)
 {
-	for (size_t i = 0; avoid && i < avoid->n; i++)
-		if (!strcmp(avoid->name[i], name))
+	for (size_t i = 0; names && i < names->n; i++)
+		if (!strcmp(names->name[i], name))
 			return true;
 	return false;
 }
@@ -46,20 +46,18 @@ static uint32_t holdings(const struct snrun *run, struct sn_holding *ret)
  * with cards to avoid those before the first of them can go on. */
 static void cut_cards(const struct snrun *run, struct sn_plan_offer *offer)
 {
-	for (uint32_t i = 0; i < run->n_avoid_cards; i++) {
-		if (strcmp(run->avoid_card[i].node, offer->name))
-			continue;
-		for (uint32_t c = 0; c < offer->n_cards; c++)
-			if (offer->card[c] < 64 && run->avoid_card[i].cards >> offer->card[c] & 1)
-				offer->n_cards = c;
-	}
+	uint64_t cards = sn_avoids_cards(&run->avoid, offer->name);
+
+	for (uint32_t c = 0; cards && c < offer->n_cards; c++)
+		if (offer->card[c] < 64 && cards >> offer->card[c] & 1)
+			offer->n_cards = c;
 }
 
 uint32_t snrun_cards_of(const struct snrun *run, const struct sn_plan_offer *offer)
 {
 	struct sn_plan_offer usable = *offer;
 
-	if (avoided(&run->avoid, offer->name))
+	if (sn_avoids_is_node(&run->avoid, offer->name))
 		return 0;
 	cut_cards(run, &usable);
 	return usable.n_cards;
@@ -113,8 +111,8 @@ static int usable_offers(const struct snrun *run, const struct sn_names *avoid,
 		return rc;
 	n = 0;
 	for (uint32_t i = 0; i < *ret_n; i++)
-		if (!avoided(avoid, (*ret)[i].name) &&
-		    !avoided(&run->avoid, (*ret)[i].name))
+		if (!is_in(avoid, (*ret)[i].name) &&
+		    !sn_avoids_is_node(&run->avoid, (*ret)[i].name))
 			(*ret)[n++] = (*ret)[i];
 	*ret_n = n;
 	return 0;

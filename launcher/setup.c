@@ -167,11 +167,8 @@ void snrun_done(struct snrun *run)
 {
 	sn_plan_done(&run->plan);
 	sn_parts_done(run->part, run->n_parts);
-	sn_names_done(&run->avoid);
+	sn_avoids_done(&run->avoid);
 	sn_names_done(&run->regions);
-	for (uint32_t i = 0; i < run->n_avoid_cards; i++)
-		free(run->avoid_card[i].node);
-	free(run->avoid_card);
 	for (uint32_t i = 0; i < run->n_members; i++) {
 		sn_job_drop_offers(&run->member[i].job);
 		free(run->member[i].leave);

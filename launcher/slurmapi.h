@@ -5,6 +5,7 @@
 #ifndef SN_LAUNCHER_SLURMAPI_H
 #define SN_LAUNCHER_SLURMAPI_H
 
+#include <stdbool.h>
 #include <string.h>
 
 #include <slurm/slurm.h>
@@ -67,6 +68,15 @@ static inline void sn_api_init_update(job_desc_msg_t *desc, uint32_t job)
 #else
 	desc->job_id = job;
 #endif
+}
+
+/* Jobs may start there, where cards are free. */
+static inline bool sn_api_in_service(const node_info_t *node)
+{
+	uint32_t base = node->node_state & NODE_STATE_BASE;
+
+	return (base == NODE_STATE_IDLE || base == NODE_STATE_MIXED || base == NODE_STATE_ALLOCATED) &&
+		!(node->node_state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND));
 }
 
 /* Who gives the reason of a node's state; 26.05 knows by itself. */

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 #include "launcher/account.h"
+#include "launcher/avoid.h"
 #include "launcher/checkpoint.h"
 #include "launcher/classify.h"
 #include "launcher/job.h"
@@ -42,14 +43,9 @@ struct sn_member {
 	uint32_t nodes; /* STANDIN: that it is for */
 	char *leave; /* STANDIN: a node that is left once it runs; NULL: none */
 	uint64_t leave_cards; /* of it; 0: all */
+	uint32_t leave_well; /* s, as struct sn_avoid's */
 	enum sn_job_phase phase; /* as of the last refresh */
 	struct sn_job job; /* what it holds, where it runs */
-};
-
-/* Single cards that are to have no ranks. */
-struct sn_avoid {
-	char *node;
-	uint64_t cards; /* bits */
 };
 
 struct snrun {
@@ -77,11 +73,10 @@ struct snrun {
 	bool ending; /* they were told to */
 	bool stuck; /* it waits for help */
 	bool requeue; /* asked to, when they have ended */
-	struct sn_names avoid; /* nodes that are to have no ranks */
+	struct sn_avoids avoid; /* nodes and cards that are to have no ranks */
+	uint32_t excluded; /* changes of it that members that wait were told */
+	bool regained; /* some may have ranks again, and members wait for the same */
 	struct sn_names regions; /* nodes that may have a pool region of the job */
-	struct sn_avoid *avoid_card; /* beside those */
-	uint32_t n_avoid_cards;
-	uint32_t n_excluded; /* of both, as members that wait were told */
 	struct sn_ckptwatch ckpt;
 	bool has_members; /* further cards come by member jobs */
 	struct sn_member *member;
@@ -165,6 +160,8 @@ void snrun_members_cut(struct snrun *run, uint32_t cap);
 /* Members without ranks that hold what is avoided give way to others; those that wait
  * are not to get it. */
 void snrun_members_leave(struct snrun *run);
+/* Those that wait are told what is avoided now. */
+void snrun_members_exclude(struct snrun *run);
 /* When (snrun_now_ms) the step is to be ended for another size; 0: not. */
 int64_t snrun_resize_due(const struct snrun *run);
 /* `snrun --member BASE RESTARTS`: hold this job's nodes while the base lives. */
@@ -235,5 +232,7 @@ int64_t snrun_now_ms(void); /* of a clock that only goes forward */
 int snrun_watch_start(const struct snrun *run, int *ret_fd, struct sn_err *err);
 /* The latest; false: nothing is known yet. ret->names is yours. */
 bool snrun_watch_view(uint32_t job, struct sn_jobview *ret);
+/* The same of a node, which is watched from now on, as long as it is asked for. */
+void snrun_watch_node(const char *name, struct sn_avoid_view *ret);
 
 #endif

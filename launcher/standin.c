@@ -156,9 +156,9 @@ static int check_leave(const struct snrun *run, const char *leave, struct sn_err
 			   leave, run->job.id);
 }
 
-int snrun_replace(struct snrun *run, const char *leave, uint64_t cards,
-		  struct sn_err *err)
+int snrun_replace(struct snrun *run, const struct sn_control *ask, struct sn_err *err)
 {
+	const char *leave = *ask->node ? ask->node : NULL;
 	struct sn_joblost lost = { NULL, 0, NULL };
 	uint32_t have = standing_in(run), id = 0, n;
 	char *copy = NULL;
@@ -190,7 +190,8 @@ int snrun_replace(struct snrun *run, const char *leave, uint64_t cards,
 	run->member[run->n_members - 1].standin = true;
 	run->member[run->n_members - 1].nodes = n;
 	run->member[run->n_members - 1].leave = copy;
-	run->member[run->n_members - 1].leave_cards = cards;
+	run->member[run->n_members - 1].leave_cards = ask->cards;
+	run->member[run->n_members - 1].leave_well = ask->well;
 	snrun_say("job %u is submitted to stand in for %u node%s%s%s", id, n,
 		  n == 1 ? "" : "s", leave ? "; then the ranks leave " : "",
 		  leave ? leave : "");
@@ -203,7 +204,7 @@ void snrun_standin_started(struct snrun *run, struct sn_member *member)
 
 	if (!member->leave)
 		return;
-	if (snrun_avoid(run, member->leave, member->leave_cards, &err) < 0)
+	if (snrun_avoid(run, member->leave, member->leave_cards, member->leave_well, &err) < 0)
 		snrun_say("job %u stands in, but the ranks stay on node %s: %s", member->id,
 			  member->leave, err.text);
 	free(member->leave);
@@ -295,13 +296,14 @@ static bool look_at_pending(struct snrun *run, bool *ret_waits)
 static int wait_help(struct snrun *run, bool told, uint32_t seconds)
 {
 	int64_t now = snrun_now_ms(), end = now + (int64_t)seconds * 1000;
+	uint32_t avoided = run->avoid.changes;
 	bool waits = false, came = false;
 
 	for (; now < end && !came && !run->requeue; now = snrun_now_ms()) {
 		int sig;
 
 		snrun_steer(run);
-		came = look_at_pending(run, &waits);
+		came = look_at_pending(run, &waits) || run->avoid.changes != avoided;
 		/* What it has ordered gets the time that it takes. */
 		if (!waits && !came && !(told && snrun_link_is_there(run)))
 			break;

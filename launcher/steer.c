@@ -74,6 +74,25 @@ static void add_checkpoint(const struct snrun *run, json_object *to)
 		add_uint(to, "progress", state.progress);
 }
 
+/* What ranks have left, and is to have none. */
+static json_object *left(const struct snrun *run)
+{
+	json_object *list = json_object_new_array();
+
+	for (uint32_t i = 0; i < run->avoid.n; i++) {
+		const struct sn_avoid *is = &run->avoid.entry[i];
+		const struct sn_control as = {
+			.op = SN_CONTROL_SWAP, .cards = is->cards, .well = is->well,
+		};
+		json_object *o = sn_control_json(&as);
+
+		json_object_object_del(o, "op");
+		json_object_object_add(o, "node", json_object_new_string(is->node));
+		json_object_array_add(list, o);
+	}
+	return list;
+}
+
 json_object *snrun_status(const struct snrun *run)
 {
 	json_object *root = json_object_new_object();
@@ -116,6 +135,7 @@ json_object *snrun_status(const struct snrun *run)
 		json_object_array_add(members, member);
 	}
 	json_object_object_add(root, "members", members);
+	json_object_object_add(root, "left", left(run));
 	json_object_object_add(root, "account", snrun_account_json(run));
 	return root;
 }
@@ -169,6 +189,7 @@ bool snrun_steer(struct snrun *run)
 		end |= carry_out(run, &ask, false);
 	while (!snrun_link_next(run, &ask))
 		end |= carry_out(run, &ask, true);
+	end |= snrun_avoid_look(run);
 	snrun_link_look(run);
 	return end;
 }

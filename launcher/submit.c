@@ -117,10 +117,8 @@ static bool *used_supernodes(const struct snrun *run)
 
 static bool may_be_free(const node_info_t *node)
 {
-	uint32_t base = node->node_state & NODE_STATE_BASE;
-
-	return (base == NODE_STATE_IDLE || base == NODE_STATE_MIXED) &&
-		!(node->node_state & (NODE_STATE_DRAIN | NODE_STATE_FAIL | NODE_STATE_NO_RESPOND));
+	return sn_api_in_service(node) &&
+		(node->node_state & NODE_STATE_BASE) != NODE_STATE_ALLOCATED;
 }
 
 bool snrun_has_room_near(const struct snrun *run)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * watch.c - how the job and its members are, asked again and again.
+ * watch.c - how the job, its members and nodes that ranks have left are, asked again and again.
  *
  * srun tells of a lost node at once; this is for the message that is lost with
  * it, for spares, which no srun knows of, and for members that start. The thread
@@ -16,9 +16,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launcher/cardbook.h"
+#include "launcher/slurmapi.h"
 #include "launcher/snrun.h"
 
 #define MEMBER_MS 500 /* the least between two looks at the same member */
+#define NODE_MS 5000 /* between two looks at a node */
+#define NODE_KEEP_MS 60000 /* it is asked for twice a second */
 
 struct watched {
 	uint32_t job;
@@ -27,12 +31,20 @@ struct watched {
 	struct sn_jobview view;
 };
 
+struct watched_node {
+	char *name;
+	int64_t asked, next; /* ms */
+	struct sn_avoid_view view;
+};
+
 static struct {
 	pthread_mutex_t lock;
 	uint32_t interval_ms;
 	int fd;
 	struct watched *job; /* [n]; the first is the base */
 	uint32_t n;
+	struct watched_node *node; /* [n_nodes] */
+	uint32_t n_nodes;
 } watch = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static bool same(const struct sn_jobview *a, const struct sn_jobview *b)
@@ -90,11 +102,89 @@ static uint32_t due(int64_t now)
 	return job;
 }
 
+/* ---- nodes ---- */
+
+static struct watched_node *find_node(const char *name)
+{
+	for (uint32_t i = 0; i < watch.n_nodes; i++)
+		if (!strcmp(watch.node[i].name, name))
+			return &watch.node[i];
+	return NULL;
+}
+
+/* The next one that is due, yours to free; NULL: none is. */
+static char *due_node(int64_t now)
+{
+	char *name = NULL;
+
+	pthread_mutex_lock(&watch.lock);
+	for (uint32_t i = watch.n_nodes; !name && i-- > 0;) {
+		struct watched_node *w = &watch.node[i];
+
+		if (now - w->asked >= NODE_KEEP_MS) {
+			free(w->name);
+			*w = watch.node[--watch.n_nodes];
+		} else if (w->next <= now) {
+			w->next = now + NODE_MS;
+			name = strdup(w->name);
+		}
+	}
+	pthread_mutex_unlock(&watch.lock);
+	return name;
+}
+
+static void look_at_node(const char *name)
+{
+	struct sn_avoid_view view = { .known = false };
+	node_info_msg_t *nodes = NULL;
+	struct watched_node *w;
+	struct sn_cardbook book;
+
+	if (!slurm_load_node_single(&nodes, (char *)name, SHOW_ALL)) {
+		if (nodes->record_count == 1) {
+			/* What is unreadable masks all. */
+			(void)sn_cardbook_read(nodes->node_array[0].extra, &book, NULL);
+			view = (struct sn_avoid_view){
+				true, sn_api_in_service(&nodes->node_array[0]), book.masked,
+			};
+		}
+		slurm_free_node_info_msg(nodes);
+	}
+	pthread_mutex_lock(&watch.lock);
+	w = find_node(name);
+	if (w)
+		w->view = view;
+	pthread_mutex_unlock(&watch.lock);
+}
+
+void snrun_watch_node(const char *name, struct sn_avoid_view *ret)
+{
+	struct watched_node *w, *more;
+
+	*ret = (struct sn_avoid_view){ .known = false };
+	pthread_mutex_lock(&watch.lock);
+	w = find_node(name);
+	if (!w && (more = realloc(watch.node, (watch.n_nodes + 1) * sizeof(*more)))) {
+		watch.node = more;
+		more[watch.n_nodes] = (struct watched_node){ .name = strdup(name) };
+		if (more[watch.n_nodes].name)
+			w = &more[watch.n_nodes++];
+	}
+	if (w) {
+		*ret = w->view;
+		w->asked = snrun_now_ms();
+	}
+	pthread_mutex_unlock(&watch.lock);
+}
+
+/* ---- the thread ---- */
+
 static void *run(void *arg)
 {
 	uint32_t ms = watch.interval_ms < MEMBER_MS ? watch.interval_ms : MEMBER_MS;
 	const struct timespec pause = { ms / 1000, ms % 1000 * 1000000 };
 	uint32_t job;
+	char *node;
 
 	(void)arg;
 	for (;;) {
@@ -106,6 +196,10 @@ static void *run(void *arg)
 			/* A slurmctld that does not answer says nothing. */
 			if (!sn_job_look(job, &view, NULL))
 				publish(job, &view);
+		}
+		while ((node = due_node(now))) {
+			look_at_node(node);
+			free(node);
 		}
 		nanosleep(&pause, NULL);
 	}

@@ -125,4 +125,28 @@ ok "all were asked" until_true 20 bash -c "[ \$(wc -l <'$DEAF/asked') -ge 16 ]"
 ok "and after CheckpointHard eight run" until_true 30 sixteen 1 8
 like "snrun says that there is no checkpoint" "$(cat "$id.out")" 'no checkpoint was marked as durable'
 scancel "$id"
+ok "scancel ends all" until_true 30 no_job
+
+# ---- what is well again is used again: a card is left until its mark is gone
+printf '#!/bin/bash\necho >"$DEAF/card.$SUPERNODE_GENERATION.$RANK"\nexec sleep 300\n' >said.sh
+printf '#!/bin/bash\nexec snrun ./said.sh\n' >said-job.sh
+chmod +x said.sh said-job.sh
+id=$(submit --parallel=tp=8,dp=2 --elastic=min_dp=1 said-job.sh)
+ok "16 ranks of a base and a member" until_true 40 sixteen card.0 16
+node=$(squeue -h -j "$id" -o %N)
+scontrol update "NodeName=$(sinfo -h -N -o %N | sort -u | grep -vxFf <(sort -u "$WORK/jobs/$id/hostfile") | paste -sd,)" State=DRAIN Reason=test
+ok "a card has a mark" snctl card drain "$node:3" --reason=test
+# As the daemon orders it, which is not there.
+printf '{"op":"swap","node":"%s","cards":[3],"well":1}' "$node" >"$WORK/jobs/$id/control/.1" && mv "$WORK/jobs/$id/control/.1" "$WORK/jobs/$id/control/1.request"
+ok "its ranks leave it: one replica is left" until_true 30 sixteen card.1 8
+ok "and another member waits for a node" until_true 20 has_members "$id" 2
+left() { elastic status "$id" --json | python3 -c 'import json, sys; print(*[(e["node"], e["cards"], e["well"]) for e in json.load(sys.stdin)["left"]])'; }
+is "status says what is left" "$(left)" "('$node', [3], 1)"
+ok "the mark is gone" snctl card resume "$node:3"
+ok "and both replicas run" until_true 30 sixteen card.2 16
+is "on the base's node" "$(sort "$WORK/jobs/$id/hostfile" | uniq -c | awk -v n="$node" '$2 == n { print $1 }')" 8
+is "and nothing is left" "$(left)" ""
+ok "nor does a member wait" until_true 20 has_members "$id" 1
+like "snrun says so" "$(cat "$id.out")" "wrong at node $node has been well for its time"
+scancel "$id"
 finish

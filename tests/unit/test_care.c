@@ -150,6 +150,7 @@ static void a_sick_card_is_left(void **state)
 	assert_int_equal(out.d[0].order[0].op, SN_CONTROL_SWAP);
 	assert_string_equal(out.d[0].order[0].node, "n2");
 	assert_int_equal(out.d[0].order[0].cards, 1u << 3 | 1u << 5);
+	assert_int_equal(out.d[0].order[0].well, 60);
 	/* once, however often it is looked at, also while its snrun carries it out */
 	assert_int_equal(look(), 0);
 	later(20);
@@ -369,6 +370,7 @@ static void a_node_that_is_silent_is_not_lost(void **state)
 	assert_true(out.d[0].safe_point);
 	assert_string_equal(out.d[0].order[0].node, "n3");
 	assert_int_equal(out.d[0].order[0].cards, 0);
+	assert_int_equal(out.d[0].order[0].well, 3600); /* as long as it counts as one */
 	later(2 * 3600); /* an hour without */
 	assert_int_equal(look(), 0);
 	assert_int_equal(out.reliefs, 1);

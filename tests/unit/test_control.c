@@ -39,13 +39,14 @@ static void requests_are_read(void **state)
 	assert_string_equal(c.node, "n3");
 	assert_int_equal(c.dp, 0);
 	assert_true(!c.cards && !*c.why);
-	assert_int_equal(sn_control_parse("{\"op\":\"swap\",\"node\":\"n3\",\"cards\":[0,63,5],\"why\":\"ECC\"}", &c, NULL), 0);
+	assert_int_equal(sn_control_parse("{\"op\":\"swap\",\"node\":\"n3\",\"cards\":[0,63,5],\"well\":60,\"why\":\"ECC\"}", &c, NULL), 0);
 	assert_true(c.cards == (UINT64_C(1) << 63 | 1 << 5 | 1));
 	assert_string_equal(c.why, "ECC");
+	assert_int_equal(c.well, 60);
 	assert_int_equal(sn_control_parse("{\"op\":\"replace\"}", &c, NULL), 0);
 	assert_int_equal(c.op, SN_CONTROL_REPLACE);
 	/* Nothing of the one before is left. */
-	assert_true(!*c.node && !c.cards && !*c.why);
+	assert_true(!*c.node && !c.cards && !*c.why && !c.well);
 	assert_int_equal(sn_control_parse("{\"op\":\"requeue\"}", &c, NULL), 0);
 	assert_int_equal(c.op, SN_CONTROL_REQUEUE);
 }
@@ -55,7 +56,7 @@ static void they_are_written_as_they_are_read(void **state)
 {
 	const struct sn_control all[] = {
 		{ .op = SN_CONTROL_SHRINK, .dp = 6 },
-		{ .op = SN_CONTROL_SWAP, .node = "n[1]", .cards = UINT64_MAX, .why = "slow \"cards\"" },
+		{ .op = SN_CONTROL_SWAP, .node = "n[1]", .cards = UINT64_MAX, .well = 3600, .why = "slow \"cards\"" },
 		{ .op = SN_CONTROL_REPLACE, .node = "n2", .cards = 4 },
 		{ .op = SN_CONTROL_REPLACE }, { .op = SN_CONTROL_REQUEUE, .why = "why" },
 		{ .op = SN_CONTROL_PAUSE }, { .op = SN_CONTROL_RESUME }, { .op = SN_CONTROL_STATUS },
@@ -71,6 +72,7 @@ static void they_are_written_as_they_are_read(void **state)
 		assert_int_equal(c.dp, all[i].dp);
 		assert_string_equal(c.node, all[i].node);
 		assert_true(c.cards == all[i].cards);
+		assert_int_equal(c.well, all[i].well);
 		assert_string_equal(c.why, all[i].why);
 		json_object_put(o);
 	}
@@ -87,6 +89,8 @@ static void bad_requests_are_refused(void **state)
 		"{\"op\":\"swap\",\"node\":\"n1\",\"cards\":[\"1\"]}",
 		"{\"op\":\"swap\",\"node\":\"n1\",\"cards\":3}",
 		"{\"op\":\"replace\",\"cards\":[3]}",
+		"{\"op\":\"swap\",\"node\":\"n1\",\"well\":-1}",
+		"{\"op\":\"swap\",\"node\":\"n1\",\"well\":true}",
 		"{\"op\":\"pause\",\"why\":7}", "{\"op\":\"pause\",\"why\":\"two\\nlines\"}" };
 
 	(void)state;
