@@ -86,6 +86,12 @@ static int list_nodes(const slurm_job_info_t *info, struct sn_topo *topo,
  * A spare has its share once it runs ranks: when a node of its supernode is lost,
  * or when snrun says so, which may put it in the place of a node that it has found
  * ill and that is still the job's.
+ *
+ * That word (tasks) is in the step's environment, so its user can have said it himself.
+ * No node knows which others have regions of the job, so this one cannot tell whether
+ * another has given its own back. It gets no more than its cards' part all the same: what
+ * a job can have in a supernode is bounded by the cards that it holds there, not by its
+ * ranks, and without spares these are the same (admin-guide.md, "Pool regions").
  */
 static int own_share(const slurm_job_info_t *info, const struct sn_jobspec *spec,
 		     const char *node, uint32_t tasks, uint64_t *ret,
