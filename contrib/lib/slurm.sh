@@ -166,11 +166,22 @@ slurm_unpack()
 
 # ---- configure and build ----------------------------------------------------
 
-# autoconf's last word in config.log tells a finished run from a killed one.
-slurm_is_configured()
+# autoconf's last word in config.log tells a finished run from a killed one. The source
+# must still be where it was, at SRC if that is given: a cache may have been moved, or
+# the source; headers are read from there, and make would go there.
+slurm_is_configured() # BUILD [SRC]
 {
+	local src
+
 	[ -f "$1/config.h" ] && [ -f "$1/slurm/slurm_version.h" ] &&
-		grep -qx 'configure: exit 0' "$1/config.log" 2>/dev/null
+		grep -qx 'configure: exit 0' "$1/config.log" 2>/dev/null || return 1
+	src=$(sed -n 's/^abs_top_srcdir = //p' "$1/Makefile" 2>/dev/null | head -n 1)
+	[ -f "${src:-/nowhere}/META" ] && [ "$src" -ef "${2:-$src}" ]
+}
+
+slurm_is_built() # DIR SRC
+{
+	[ -f "$1/built" ] && slurm_is_configured "$1/build" "$2"
 }
 
 slurm_configure() # SRC BUILD ARGUMENT…
@@ -178,7 +189,7 @@ slurm_configure() # SRC BUILD ARGUMENT…
 	local src=$1 build=$2
 	shift 2
 
-	slurm_is_configured "$build" && return 0
+	slurm_is_configured "$build" "$src" && return 0
 	say "slurm: configuring"
 	end_orphan "$build.configure.log"
 	rm -rf "$build"
@@ -196,7 +207,8 @@ slurm_build()
 
 	SLURM_PREFIX=$dir/prefix
 	SLURM_SOURCE=$dir/build
-	if [ ! -f "$dir/built" ]; then
+	if ! slurm_is_built "$dir" "$src"; then
+		rm -f "$dir/built"
 		end_orphan "$dir/make.log"
 		end_orphan "$dir/install.log"
 		need_space "$dir" 1600 "building Slurm"
@@ -312,7 +324,7 @@ slurm_provide_locked()
 		if [ "$SLURM_VERSION" = "$SN_SLURM_RELEASE" ]; then
 			SLURM_WHENCE="the installed one"
 			SLURM_SOURCE=$dir/configured
-			slurm_is_configured "$SLURM_SOURCE" && return 0
+			slurm_is_configured "$SLURM_SOURCE" "$dir/src" && return 0
 			slurm_unpack "$dir" &&
 				slurm_configure "$dir/src" "$SLURM_SOURCE" --prefix="$SLURM_PREFIX" \
 					--sysconfdir=/etc/slurm
@@ -321,6 +333,6 @@ slurm_provide_locked()
 		say "slurm: the installed $SLURM_VERSION is left alone: its source is not known here (--slurm-source DIR names it)"
 	fi
 	SLURM_WHENCE="built from Debian 13's source package"
-	[ -f "$dir/built" ] || slurm_unpack "$dir" || return 1
+	slurm_is_built "$dir" "$dir/src" || slurm_unpack "$dir" || return 1
 	slurm_build "$dir" "$dir/src"
 }
