@@ -98,7 +98,7 @@ conf_slurm()
 		MpiDefault=none
 		MailProg=/bin/true
 		ReturnToService=2
-		SlurmdTimeout=300
+		SlurmdTimeout=${CL_SLURMD_TIMEOUT:-300}
 		MessageTimeout=30
 		KillWait=5
 		PropagateResourceLimits=NONE

@@ -16,8 +16,8 @@ done >"$TOPO"
 echo 'FabricName=pod1 Supernodes=sn[1-4] CardBandwidth=50G CardLatency=20u' >>"$TOPO"
 CL_NODES=24 CL_PER=6 CL_CARDS=4 CL_UNIT=0 CL_PODS=1 CL_TOPOLOGY=$TOPO
 # Nodes that nobody marks are found by Slurm itself.
-CL_EXTRA="SlurmdTimeout=${SN_SLURMD_TIMEOUT:-20}
-MinJobAge=1000"
+CL_SLURMD_TIMEOUT=${SN_SLURMD_TIMEOUT:-20}
+CL_EXTRA=MinJobAge=1000
 start_cluster
 rm -f "$TOPO"
 cat >>"$CL_DIR/etc/supernode.conf" <<END
@@ -39,7 +39,7 @@ seed=${SN_SEED:-$(date +%s)}
 diag "seed $seed (SN_SEED=$seed draws the same again)"
 # Of nodes that die with their steps, of steps and jobs that a killed slurmctld has lost, and
 # of jobs that are requeued with their nodes.
-LOG_ALLOW='Registered PENDING|comp_job_cnt underflow|requeue|Job/step already completing|[Oo]rphan|abort|Batch JobId|does not match|on wrong node|DOWN|Invalid node state|Can.t find parent|_job_complete|Kill|batch step received|Removing failed node|batch script missing|slurm_bufs_sendto.*failed|Step complete from|[Pp]rolog|[Ss]tep_partial_comp'
+LOG_ALLOW='Registered PENDING|comp_job_cnt underflow|requeue|Job/step already completing|[Oo]rphan|abort|Batch JobId|does not match|on wrong node|DOWN|Invalid node state|Can.t find parent|_job_complete|Kill|batch step received|Removing failed node|batch script missing|slurm_bufs_sendto.*failed|Step complete from|[Pp]rolog|[Ss]tep_partial_comp|_valid_agent_arg: node_count'
 python3 -B "$TESTS/faults_drive.py" --seed "$seed" --faults "${SN_FAULTS:-200}" 6<&- |
 	while IFS= read -r line; do printf '# %s\n' "$line"; done
 is "no fault broke a rule" "${PIPESTATUS[0]}" 0

@@ -42,6 +42,7 @@ class Driver:
         self.slurm, self.nodes = {}, {}  # as last seen
         self.repairs = {}       # node -> [when, what is to be done]
         self.started = {}       # node -> when
+        self.resumed = {}       # node -> when it was back
         self.releases = {}      # (node, card) -> when
         self.faults = []        # done so far
         self.suspicion = {}     # what was odd at the last look, and since when
@@ -226,6 +227,12 @@ class Driver:
         for node in nodes:
             self.repairs[node] = [time.time() + seconds, "start" if killed else "resume"]
 
+    def forget(self):
+        """slurmctld is killed: what it has not written yet, such as that a node was resumed, is lost."""
+        for node, when in self.resumed.items():
+            if time.time() - when < 30:
+                self.repairs.setdefault(node, [time.time() + 10, "resume"])
+
     def repair(self):
         now = time.time()
         for node, (when, what) in sorted(self.repairs.items()):
@@ -242,6 +249,7 @@ class Driver:
                 del self.repairs[node]
             elif node in self.nodes and self.nodes[node].well and self.looked > when + 1:
                 del self.repairs[node]
+                self.resumed[node] = now
             else:
                 # On a busy host a node's network may not have gone yet when it starts.
                 if now - self.started.get(node, now) > 20:

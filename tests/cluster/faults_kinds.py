@@ -200,6 +200,7 @@ def ctld(d, rng, kind, number):
     time.sleep(rng.uniform(0, 2.5))
     d.say("slurmctld is killed amid fault %d" % number)
     do.ctld_kill()
+    d.forget()
     time.sleep(rng.uniform(0.5, 5))
     rc, text = do.ctld_up()
     if rc:
