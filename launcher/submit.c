@@ -18,6 +18,7 @@
 #include "launcher/slurmapi.h"
 #include "snctl/gresidx.h"
 #include "topology/hostlist.h"
+#include "topology/jobcomment.h"
 #include "topology/text.h"
 
 #define SUBMIT_S 60
@@ -46,6 +47,19 @@ static void add_time(const slurm_job_info_t *info, struct sn_words *argv)
 	else
 		sn_words_add(argv, "--time=%lld",
 			     left > 60 ? (long long)(left + 59) / 60 : 1LL);
+}
+
+/* What the base was given, 0 being all of a node's; the member's own share of the pool is
+ * added to it when it is submitted, as the base's was. */
+static void add_memory(const slurm_job_info_t *info, struct sn_words *argv)
+{
+	uint64_t mb = info->pn_min_memory & ~MEM_PER_CPU;
+	uint64_t pool = sn_jobcomment_poolmem(info->admin_comment);
+
+	if (mb > pool || !mb)
+		sn_words_add(argv, "--mem%s=%lluM",
+			     info->pn_min_memory & MEM_PER_CPU ? "-per-cpu" : "",
+			     (unsigned long long)(mb ? mb - pool : 0));
 }
 
 static void add_given(struct sn_words *argv, const char *option, const char *value)
@@ -213,12 +227,7 @@ static int add_options(const struct snrun *run, const slurm_job_info_t *info,
 	add_time(info, argv);
 	if (info->cpus_per_task && info->cpus_per_task != NO_VAL16)
 		sn_words_add(argv, "--cpus-per-task=%u", info->cpus_per_task);
-	/* With a pool its memory is in the figure already. */
-	if ((info->pn_min_memory & ~MEM_PER_CPU) &&
-	    run->job.spec.pool.per == SN_POOL_NONE)
-		sn_words_add(argv, "--mem%s=%lluM",
-			     info->pn_min_memory & MEM_PER_CPU ? "-per-cpu" : "",
-			     (unsigned long long)(info->pn_min_memory & ~MEM_PER_CPU));
+	add_memory(info, argv);
 	if (want->extra)
 		sn_words_add(argv, "--nice=%d", NICE_LAST);
 	sn_words_add(argv, "--no-requeue");

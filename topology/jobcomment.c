@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "topology/jobcomment.h"
+#include "topology/text.h"
 
 int sn_jobcomment_read(const char *comment, uint32_t cards_per_node,
 		       struct sn_jobspec *ret, struct sn_err *err)
@@ -47,16 +48,40 @@ int sn_jobcomment_read(const char *comment, uint32_t cards_per_node,
 	return rc;
 }
 
-int sn_jobcomment_nodes(const char *comment, char **ret, struct sn_err *err)
+/* What follows ";KEY=", up to *ret_len; NULL: it is not there. */
+static const char *find(const char *comment, const char *key, size_t *ret_len)
 {
 	const char *at = comment ? strstr(comment, SN_JOBCOMMENT_MARK) : NULL;
 	const char *end = at ? at + strcspn(at, " \t\n") : NULL;
-	const char *key = at ? strstr(at, SN_JOBCOMMENT_NODES) : NULL;
 
-	if (!key || key >= end)
+	at = at ? strstr(at, key) : NULL;
+	if (!at || at >= end)
+		return NULL;
+	at += strlen(key);
+	*ret_len = strcspn(at, "; \t\n");
+	return at;
+}
+
+int sn_jobcomment_nodes(const char *comment, char **ret, struct sn_err *err)
+{
+	size_t len;
+	const char *at = find(comment, SN_JOBCOMMENT_NODES, &len);
+
+	if (!at)
 		return sn_err_set(err, -ENOENT,
 				  "the job's admin_comment does not say on which nodes it began");
-	key += strlen(SN_JOBCOMMENT_NODES);
-	*ret = strndup(key, strcspn(key, "; \t\n"));
+	*ret = strndup(at, len);
 	return *ret ? 0 : sn_err_set(err, -ENOMEM, "no memory");
+}
+
+uint64_t sn_jobcomment_poolmem(const char *comment)
+{
+	char text[24] = "";
+	uint64_t mb;
+	size_t len;
+	const char *at = find(comment, SN_JOBCOMMENT_POOLMEM, &len);
+
+	if (at && len < sizeof(text))
+		memcpy(text, at, len);
+	return sn_parse_uint(text, 0, UINT64_MAX, &mb, NULL) ? 0 : mb;
 }

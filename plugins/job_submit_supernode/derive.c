@@ -225,7 +225,7 @@ static void set_request(job_desc_msg_t *job_desc, const struct plan *plan)
 }
 
 int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,
-		   const struct sn_jobspec *spec, uint32_t uid,
+		   const struct sn_jobspec *spec, uint32_t uid, uint64_t *ret_poolmem,
 		   struct sn_err *err)
 {
 	uint64_t named_bytes = 0;
@@ -251,7 +251,7 @@ int derive_request(job_desc_msg_t *job_desc, const struct sn_topoapi *api,
 		rc = plan_check_fit(job_desc, api, &plan, err);
 	if (!rc)
 		rc = poolmem_add(job_desc, &plan, api->policy(), named_bytes,
-				 err);
+				 ret_poolmem, err);
 	if (!rc)
 		set_request(job_desc, &plan);
 	return rc;

@@ -21,6 +21,7 @@
 #include "plugins/job_submit_supernode/segment.h"
 #include "plugins/job_submit_supernode/spareroom.h"
 #include "plugins/job_submit_supernode/update.h"
+#include "topology/jobcomment.h"
 
 const char plugin_name[] = "Supernode job submit plugin";
 const char plugin_type[] = "job_submit/supernode";
@@ -38,7 +39,7 @@ extern int fini(void);
  */
 static void tell_clients(job_desc_msg_t *job_desc,
 			 const struct sn_jobspec_text *text,
-			 const struct sn_layout *layout)
+			 const struct sn_layout *layout, uint64_t poolmem)
 {
 	const struct {
 		const char *key, *value;
@@ -60,6 +61,9 @@ static void tell_clients(job_desc_msg_t *job_desc,
 		if (more[i].value && more[i].value[0])
 			xstrfmtcat(job_desc->admin_comment, ";%s=%s",
 				   more[i].key, more[i].value);
+	if (poolmem)
+		xstrfmtcat(job_desc->admin_comment, SN_JOBCOMMENT_POOLMEM "%llu",
+			   (unsigned long long)poolmem);
 }
 
 /* The same of a job without --parallel. */
@@ -160,6 +164,7 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	struct sn_jobspec spec;
 	struct sn_err err = { "" };
 	char elastic[ELASTIC_TEXT_MAX];
+	uint64_t poolmem = 0;
 	bool base = false;
 	int rc;
 
@@ -199,14 +204,15 @@ extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,
 	if (!rc && spec.has_parallel)
 		base = elastic_make_base(job_desc, api->policy(), &spec, elastic);
 	if (!rc && spec.has_parallel)
-		rc = derive_request(job_desc, api, &spec, owner(job_desc, submit_uid), &err);
+		rc = derive_request(job_desc, api, &spec, owner(job_desc, submit_uid),
+				    &poolmem, &err);
 	if (rc)
 		return refuse(rc, &err, err_msg);
 	if (spec.has_parallel) {
 		if (base)
 			text.elastic = elastic;
 		/* First, as write_out() frees what text points into. */
-		tell_clients(job_desc, &text, &spec.layout);
+		tell_clients(job_desc, &text, &spec.layout, poolmem);
 		write_out(job_desc, &spec.layout);
 		if (base)
 			write_base(job_desc, &spec.layout, elastic);
@@ -227,17 +233,18 @@ static int change_layout(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 	struct sn_jobspec_text text;
 	struct sn_jobspec spec;
 	struct sn_err err = { "" };
+	uint64_t poolmem;
 	int rc;
 
 	if (!api || !api->topo())
 		return refuse(sn_err_set(&err, -ENOSYS,
 					 "Comment=--parallel=… needs TopologyPlugin=topology/supernode in slurm.conf"),
 			      &err, err_msg);
-	rc = update_layout(job_desc, job_ptr, api, &spec, &text, &err);
+	rc = update_layout(job_desc, job_ptr, api, &spec, &text, &poolmem, &err);
 	if (rc)
 		return refuse(rc, &err, err_msg);
 	if (!xstrncmp(job_ptr->admin_comment, TOLD, strlen(TOLD)))
-		tell_clients(job_desc, &text, &spec.layout);
+		tell_clients(job_desc, &text, &spec.layout, poolmem);
 	xfree(job_desc->comment);
 	return SLURM_SUCCESS;
 }

@@ -101,13 +101,14 @@ static int check_nodes(const struct plan *plan, uint64_t named_bytes,
 }
 
 int poolmem_add(job_desc_msg_t *job_desc, const struct plan *plan,
-		const struct sn_policy *policy, uint64_t named_bytes,
+		const struct sn_policy *policy, uint64_t named_bytes, uint64_t *ret_mb,
 		struct sn_err *err)
 {
 	uint64_t memory = job_desc->pn_min_memory;
 	bool per_cpu;
 	int rc;
 
+	*ret_mb = 0;
 	if (!counts(plan, policy))
 		return 0;
 	if (job_desc->mem_per_tres)
@@ -122,25 +123,22 @@ int poolmem_add(job_desc_msg_t *job_desc, const struct plan *plan,
 	if (!(memory & ~MEM_PER_CPU))
 		return 0;
 	per_cpu = memory & MEM_PER_CPU;
-	job_desc->pn_min_memory = memory +
-		poolmem_more(plan, per_cpu, cpus(job_desc->cpus_per_task),
-			     named_bytes);
+	*ret_mb = poolmem_more(plan, per_cpu, cpus(job_desc->cpus_per_task),
+			       named_bytes);
+	job_desc->pn_min_memory = memory + *ret_mb;
 	return 0;
 }
 
-void poolmem_change(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
-		    const struct plan *old, const struct plan *plan,
-		    const struct sn_policy *policy)
+uint64_t poolmem_change(job_desc_msg_t *job_desc, const job_record_t *job_ptr, uint64_t was,
+			const struct plan *plan, const struct sn_policy *policy)
 {
-	uint64_t memory = job_ptr->details->pn_min_memory, was, now;
-	uint32_t cpt = cpus(job_ptr->details->cpus_per_task);
-	bool per_cpu = memory & MEM_PER_CPU;
+	uint64_t memory = job_ptr->details->pn_min_memory, now;
 
-	if (!counts(plan, policy) || plan->spec->pool.per == SN_POOL_NAMED ||
-	    !(memory & ~MEM_PER_CPU))
-		return;
-	was = poolmem_more(old, per_cpu, cpt, 0);
-	now = poolmem_more(plan, per_cpu, cpt, 0);
-	if ((memory & ~MEM_PER_CPU) > was && now != was)
+	if (!was || !counts(plan, policy) || plan->spec->pool.per == SN_POOL_NAMED ||
+	    (memory & ~MEM_PER_CPU) <= was)
+		return was;
+	now = poolmem_more(plan, memory & MEM_PER_CPU, cpus(job_ptr->details->cpus_per_task), 0);
+	if (now != was)
 		job_desc->pn_min_memory = memory - was + now;
+	return now;
 }

@@ -21,15 +21,14 @@
 uint64_t poolmem_more(const struct plan *plan, bool per_cpu,
 		      uint32_t cpus_per_task, uint64_t named_bytes);
 
-/* Add it to job_desc's memory, or the default that it would get. -EINVAL with
- * --mem-per-gpu, -ENOSPC where no node has so much. */
+/* Add it to job_desc's memory, or the default that it would get; *ret_mb is what was
+ * added. -EINVAL with --mem-per-gpu, -ENOSPC where no node has so much. */
 int poolmem_add(job_desc_msg_t *job_desc, const struct plan *plan,
-		const struct sn_policy *policy, uint64_t named_bytes,
+		const struct sn_policy *policy, uint64_t named_bytes, uint64_t *ret_mb,
 		struct sn_err *err);
 
-/* The same for a waiting job whose layout changes from old to plan. */
-void poolmem_change(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
-		    const struct plan *old, const struct plan *plan,
-		    const struct sn_policy *policy);
+/* The same for a waiting job whose layout changes to plan; was: what its memory has. */
+uint64_t poolmem_change(job_desc_msg_t *job_desc, const job_record_t *job_ptr, uint64_t was,
+			const struct plan *plan, const struct sn_policy *policy);
 
 #endif

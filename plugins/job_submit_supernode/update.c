@@ -18,6 +18,7 @@
 #include "plugins/job_submit_supernode/derive.h"
 #include "plugins/job_submit_supernode/plan.h"
 #include "plugins/job_submit_supernode/poolmem.h"
+#include "topology/jobcomment.h"
 #include "plugins/job_submit_supernode/update.h"
 #include "topology/spares.h"
 
@@ -281,24 +282,9 @@ static void set_option(job_record_t *job_ptr, const char *value)
 		value);
 }
 
-/* A rank's share of --pool, which is in the job's memory, is another now. */
-static void change_memory(job_desc_msg_t *job_desc, const job_record_t *job_ptr,
-			  const struct sn_topoapi *api, const struct plan *plan)
-{
-	struct sn_jobspec_text text;
-	struct sn_jobspec spec;
-	struct plan old;
-
-	if (sn_jobopts_find(job_ptr->spank_job_env,
-			    job_ptr->spank_job_env_size, &text) &&
-	    !sn_jobspec_parse(&text, 0, &spec, NULL) && spec.has_parallel &&
-	    !plan_make(api, &spec, &old, NULL))
-		poolmem_change(job_desc, job_ptr, &old, plan, api->policy());
-}
-
 int update_layout(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		  const struct sn_topoapi *api, struct sn_jobspec *spec,
-		  struct sn_jobspec_text *text, struct sn_err *err)
+		  struct sn_jobspec_text *text, uint64_t *ret_poolmem, struct sn_err *err)
 {
 	job_desc_msg_t desc;
 	char canonical[SN_LAYOUT_TEXT_MAX];
@@ -325,7 +311,9 @@ int update_layout(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 	job_desc->min_nodes = desc.min_nodes;
 	if (plan_is_set32(desc.max_nodes))
 		job_desc->max_nodes = desc.max_nodes;
-	change_memory(job_desc, job_ptr, api, &plan);
+	/* A rank's share of --pool is another now. */
+	*ret_poolmem = poolmem_change(job_desc, job_ptr, sn_jobcomment_poolmem(job_ptr->admin_comment),
+				      &plan, api->policy());
 	sn_layout_format(&spec->layout, canonical, sizeof(canonical));
 	set_option(job_ptr, canonical);
 	return 0;

@@ -22,10 +22,10 @@ bool update_is_order(const job_desc_msg_t *job_desc);
  * Give a pending job the new layout: its tasks, CPUs and nodes go into
  * job_desc, the option into the job's record (its write lock is held). *spec
  * and *text are the new ones; text points into job_desc->comment and the
- * record. On error nothing has changed.
+ * record. *ret_poolmem as derive_request()'s. On error nothing has changed.
  */
 int update_layout(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		  const struct sn_topoapi *api, struct sn_jobspec *spec,
-		  struct sn_jobspec_text *text, struct sn_err *err);
+		  struct sn_jobspec_text *text, uint64_t *ret_poolmem, struct sn_err *err);
 
 #endif

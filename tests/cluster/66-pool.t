@@ -209,6 +209,31 @@ if [ "$(awk '/^HugePages_Total/ { print $2 }' /proc/meminfo)" = 0 ]; then
 	like "is told that there are none" "$(out "$id")" 'no huge pages; reserve some'
 fi
 policy_back
+
+# ---- members of an elastic job ---------------------------------------------------
+
+job elastic <<'END'
+exec snrun sleep 300
+END
+member_of() { squeue -h -o '%A %T %k' | awk -v c="supernode:member=$1:" '$2 == "RUNNING" && index($3, c) == 1 { print $1 }'; }
+memory_of() { scontrol -o show job "$1" | grep -oE ' MinMemory(Node|CPU)=[^ ]*'; }
+# same_memory WANTED OPTIONS: a base and its member have it
+same_memory()
+{
+	local wanted=$1 id
+
+	shift
+	id=$(PATH=$SN_BUILDDIR/launcher:$PATH submit --parallel=tp=8,dp=2 --elastic=min_dp=1 "$@" "$WORK/pub/elastic")
+	ok "a base and a member with $*" until_true 30 eval '[ -n "$(member_of "$id")" ]'
+	is "each has $wanted" "$(memory_of "$id")$(memory_of "$(member_of "$id")")" " MinMemory$wanted MinMemory$wanted"
+	scancel "$id"
+	ok "they end" until_true 30 eval '[ -z "$(squeue -h -o %A)" ]'
+}
+same_memory Node=116M --pool=16M/node --mem=100
+same_memory CPU=54M --pool=32M --mem-per-cpu=50
+same_memory CPU=14M --pool=32M
+same_memory Node=0 --pool=32M --mem=0
+
 # ---- a node that preflight finds ill ---------------------------------------------
 
 cat >"$WORK/sample" <<'END'

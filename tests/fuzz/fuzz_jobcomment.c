@@ -41,6 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		MUST(strstr(mark, SN_JOBCOMMENT_NODES));
 	}
 	free(nodes);
+	MUST(!sn_jobcomment_poolmem(text) || (mark && strstr(mark, SN_JOBCOMMENT_POOLMEM)));
 	free(text);
 	return 0;
 }
