@@ -75,6 +75,34 @@ static int write_alone(const struct options *o, bool create, const struct poolpl
 	return rc;
 }
 
+static void say(const struct options *o, bool create, const char *name,
+		const struct poolask_done *done)
+{
+	char size[32];
+
+	if (o->json) {
+		printf("{\"%s\": ", create ? "created" : "deleted");
+		json_string(stdout, name);
+		if (create) {
+			printf(", \"uid\": %u, \"supernode\": ", done->uid);
+			json_string(stdout, done->supernode);
+			printf(", \"nodes\": %u, \"bytes_per_node\": %" PRIu64, done->nodes,
+			       done->bytes);
+		} else {
+			printf(", \"waiting\": %u", done->waiting);
+		}
+		puts("}");
+		return;
+	}
+	sn_format_size(done->bytes, size, sizeof(size));
+	if (create)
+		printf("%s: %s on each of %u nodes of %s, for user %u; jobs reach it by --pool=name:%s\n",
+		       name, size, done->nodes, done->supernode, done->uid, name);
+	else if (done->waiting)
+		fprintf(stderr, "snctl pool: %u job%s for it and will not start before there is one of its name again\n",
+			done->waiting, done->waiting == 1 ? " waits" : "s wait");
+}
+
 /* One writes for all: a daemon, where there is one. */
 static int change(const struct options *o, bool create, const char *name, struct sn_err *err)
 {
@@ -84,7 +112,6 @@ static int change(const struct options *o, bool create, const char *name, struct
 	};
 	struct poolask_done done = { 0 };
 	struct sn_err why;
-	char size[32];
 	int rc = create && !o->size ?
 		sn_err_set(err, -EINVAL, "--size=SIZE or --size=SIZE/node is missing") : 0;
 
@@ -103,16 +130,9 @@ static int change(const struct options *o, bool create, const char *name, struct
 	} else if (rc) {
 		sn_err_set(err, rc, "%s", why.text);
 	}
-	if (rc)
-		return rc;
-	sn_format_size(done.bytes, size, sizeof(size));
-	if (create)
-		printf("%s: %s on each of %u nodes of %s, for user %u; jobs reach it by --pool=name:%s\n",
-		       name, size, done.nodes, done.supernode, done.uid, name);
-	else if (done.waiting)
-		fprintf(stderr, "snctl pool: %u job%s for it and will not start before there is one of its name again\n",
-			done.waiting, done.waiting == 1 ? " waits" : "s wait");
-	return 0;
+	if (!rc)
+		say(o, create, name, &done);
+	return rc;
 }
 
 /* ---- list ------------------------------------------------------------------------- */
@@ -206,12 +226,12 @@ int cmd_pool(int argc, char **argv)
 		{ "nodes", "LIST", CLI_STRING, &o.nodes, "only on these nodes of the supernode; by default on all", false, 0, 0 },
 		{ "user", "NAME", CLI_STRING, &o.user, "whose jobs may use it; by default yours", false, 0, 0 },
 		{ "config", "FILE", CLI_STRING, &o.config, "the topology.conf; by default the one beside slurm.conf", false, 0, 0 },
-		{ "json", NULL, CLI_FLAG, &o.json, "list: one line of JSON", false, 0, 0 },
+		{ "json", NULL, CLI_FLAG, &o.json, "one line of JSON", false, 0, 0 },
 		{ 0 },
 	};
 	const struct cli cli = {
 		.command = "pool",
-		.usage = "list | create NAME --size SIZE[/node] --supernode NAME | delete NAME",
+		.usage = "list | create NAME --size SIZE[/node] --supernode NAME|--job JOBID | delete NAME",
 		.about = "Regions of the pool with names: they outlive jobs, are counted against their\n"
 			 "supernode's PoolMemory, and draw their owner's jobs with --pool=name:NAME to it.\n"
 			 "Users create and delete their own through snelasticd, within supernode.conf's\n"

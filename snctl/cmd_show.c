@@ -441,7 +441,7 @@ int cmd_show(int argc, char **argv)
 	if (v == N_VIEWS) {
 		near = cli_nearest(what, &views[0].name, N_VIEWS, sizeof(views[0]));
 		sn_err_set(&err, 0, "there is no table \"%.80s\"; %s%s%s", what,
-			   near ? "did you mean " : "the tables are supernodes, units, fabrics, cards, pool, jobs",
+			   near ? "did you mean " : "the tables are supernodes, units, fabrics, cards, pool, jobs, health",
 			   near ? near : "", near ? "?" : "");
 		return snctl_fail("show", SNCTL_USAGE, &err);
 	}

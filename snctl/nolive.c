@@ -35,7 +35,7 @@ int snctl_warn_records(struct sn_names *ret, struct sn_err *err)
 
 int cmd_show(int argc, char **argv)
 {
-	return missing("show", "[supernodes|units|fabrics|cards|pool|jobs] [--json]", argc, argv);
+	return missing("show", "[supernodes|units|fabrics|cards|pool|jobs|health] [--json]", argc, argv);
 }
 
 int cmd_map(int argc, char **argv)
@@ -50,7 +50,7 @@ int cmd_why(int argc, char **argv)
 
 int cmd_elastic(int argc, char **argv)
 {
-	return missing("elastic", "status|shrink|grow|pause|resume JOBID | swap JOBID NODE", argc, argv);
+	return missing("elastic", "status | status|shrink|grow|pause|resume|requeue JOBID | swap JOBID NODE[:CARDS] | replace JOBID [NODE[:CARDS]] [OPTIONS]", argc, argv);
 }
 
 int cmd_card(int argc, char **argv)
@@ -60,5 +60,5 @@ int cmd_card(int argc, char **argv)
 
 int cmd_pool(int argc, char **argv)
 {
-	return missing("pool", "list | create NAME … | delete NAME", argc, argv);
+	return missing("pool", "list | create NAME --size SIZE[/node] --supernode NAME|--job JOBID | delete NAME", argc, argv);
 }

@@ -41,6 +41,56 @@ for c in snrun.1=launcher/snrun snrun-watch.1=launcher/snrun-watch snelasticd.8=
 	in_man "${c%%=*}" "$SN_BUILDDIR/${c#*=}"
 done
 
+# The other way round, and which command it is: what the synopsis says of a command is
+# what its help says, but for the options that nearly all have.
+sed -n '/^\.SH SYNOPSIS/,/^\.SH DESC/p' "$SN_SRCDIR/docs/snctl.1" |
+	sed 's/\\-/-/g; s/\\f.//g' | grep '^snctl ' >synopsis
+options_of() {
+	grep -oE -- '--[a-z][a-z-]*' "$1" | grep -vxE -- '--(config|help)' | sort -u
+}
+: >named
+for c in place "groups verify" groups check show map why card pool "health probe" "health records" health elastic events; do
+	"$SNCTL" $c --help >out 2>err
+	grep -q '^Not here' out && grep "^snctl $c\( \|\$\)" synopsis >>named && continue
+	sed -n 's/^  \(--[a-z-]*\).*/\1/p' out >helped
+	# Lines of "groups verify" are not of "groups".
+	grep "^snctl $c\( \|\$\)" synopsis | grep -vxFf named >said
+	cat said >>named
+	options_of helped >a
+	options_of said >b
+	if grep -q 'OPTIONS' said && [ "$c" = place ]; then
+		comm -13 a b >differ
+	else
+		comm -3 a b >differ
+	fi
+	[ -s helped ] && [ -s said ] && [ ! -s differ ]
+	ok "snctl.1's synopsis of $c has the options of its --help" || sed 's/^/# differs: /' differ
+done
+[ "$(sort -u named)" = "$(sort -u synopsis)" ]
+ok "and is of no other command"
+for c in $("$SNCTL" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+	grep -qx "\.SS $c" "$SN_SRCDIR/docs/snctl.1"
+	ok "snctl.1 has a section for $c"
+done
+# verbs COMMAND VERB…: in its usage and in the synopsis
+verbs() {
+	c=$1
+	shift
+	"$SNCTL" "$c" --help >out 2>err
+	for v in "$@"; do
+		head -n 1 out | grep -qE "(^|[^a-z-])$v([^a-z-]|\$)" &&
+			grep "^snctl $c" synopsis | grep -qE "(^|[^a-z-])$v([^a-z-]|\$)" || echo "$v"
+	done >lacks
+	[ $# -gt 0 ] && [ ! -s lacks ]
+	ok "help and manual know the verbs of $c" || sed 's/^/# lacks: /' lacks
+}
+verbs card drain resume
+verbs pool list create delete
+run elastic frobnicate 1
+grep -q 'none of' err && verbs elastic $(sed 's/.*none of//; s/,//g' err)
+verbs show supernodes units fabrics cards pool jobs health
+[ ! -s err ] && verbs health report show status release probe-request probe records
+
 refuse "no command" "command is needed"
 refuse "an unknown command, with the right one" "place?" plaec
 refuse "an unknown command that is near none" "snctl --help" frobnicate
