@@ -24,6 +24,7 @@
 #   CL_TOPOLOGY       a topology.conf to use instead of the made one
 #   CL_SELECT         SelectType, if not select/supernode
 #   CL_EXTRA          further lines for slurm.conf
+#   CL_SLURMD_TIMEOUT slurm.conf's SlurmdTimeout (300)
 #   CL_POLICY         further lines for supernode.conf
 #   CL_POOL           PoolMemory of each supernode, such as 16G
 #   CL_HARDWARE       what NodeName lines say of CPUs; by default more than there are
