@@ -73,7 +73,8 @@ like "a user makes a region" "$(a snctl pool create w --size=128M --supernode=b)
 is "it is in its nodes' records" "$(records n003 n004)" "w $UID_A 67108864"$'\n'"w $UID_A 67108864"
 is "and counts" "$(free_of b)" "896M"
 before=$(ids w)
-ok "asked for once more it is there" a snctl pool create w --size=64M/node --supernode=b
+is "asked for once more it is there" "$(a snctl pool create w --size=64M/node --supernode=b --json)" \
+	"{\"created\": \"w\", \"uid\": $UID_A, \"supernode\": \"b\", \"nodes\": 2, \"bytes_per_node\": 67108864}"
 is "and is the same one" "$(ids w)" "$before"
 refused "another of its name is not made" 'is a pool region w already' a snctl pool create w --size=1M --supernode=a
 refused "nor one that is too much for him" \
@@ -109,7 +110,7 @@ refused "then it is not deleted" "in use by job $job" a snctl pool delete w
 refused "not by root either" "in use by job $job" snctl pool delete w
 : >"$WORK/pub/go"
 ok "the job ends" await "$job" COMPLETED
-ok "its owner deletes it" a snctl pool delete w
+is "its owner deletes it" "$(a snctl pool delete w --json)" '{"deleted": "w", "waiting": 0}'
 refused "once" 'there is no pool region w$' a snctl pool delete w
 is "it is in no record" "$(records n003 n004 | grep -c '^w ')" 0
 text=$(snctl events --kind=pool --limit=20)

@@ -63,6 +63,11 @@ static void what_cannot_be_read_is_told_and_nothing_kept(void **state)
 	assert_non_null(strstr(err.text, ":3:"));
 	assert_null(conf.topology_plugin);
 	assert_int_equal(conf.nodes.n, 0);
+	/* All lines together have no more names than one may have. */
+	put("NodeName=n[1-4194303]\nNodeName=m[1-2]\n");
+	assert_int_equal(snctl_slurmconf_read(path, &conf, &err), -E2BIG);
+	assert_non_null(strstr(err.text, ":2:"));
+	assert_int_equal(conf.nodes.n, 0);
 	assert_int_equal(snctl_slurmconf_read("/nonexistent/x", &conf, &err), -ENOENT);
 }
 
