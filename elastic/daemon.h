@@ -171,6 +171,8 @@ struct sn_daemon {
 	int64_t poll_began; /* ms */
 	int64_t jobs_began; /* ms; the last poll that had jobs, too */
 	int64_t poll_nodes_us, poll_jobs_us; /* of CPU that the last ones took */
+	int64_t hinted; /* ms; when a node hinted last, 0: never */
+	int64_t hints_paid; /* ms; till then looks at jobs have used their share */
 	bool slurm_down;
 	bool adopted; /* the marks in the nodes' records have been read in */
 	struct sn_timer *poll_timer;
@@ -309,6 +311,9 @@ int follow_start(struct sn_daemon *d, struct sn_err *err);
 void follow_end(struct sn_daemon *d);
 void follow_poll(struct sn_daemon *d); /* now */
 void follow_soon(struct sn_daemon *d); /* as soon as it costs too much for nobody */
+/* What a node says is about to change: look now, and again for two seconds. As often as
+ * it costs too much for nobody, however many nodes say so. */
+void follow_hint(struct sn_daemon *d);
 void follow_watch(struct sn_daemon *d); /* does slurmctld answer? once a second */
 void follow_hold(struct sn_daemon *d, struct sn_request *r); /* run r again after a poll */
 /* A poll has just shown that it does not run: asking once more would not help. */

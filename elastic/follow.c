@@ -26,6 +26,11 @@
  * asks, or nodes come or go. Nodes are a tenth of it, and looked at each time. */
 #define PART_OF_CORE 40
 #define PART_OF_CORE_ASKED 8
+/* Nodes hint at what slurmctld is about to learn: it is looked for so long. */
+#define HINT_MS 2000
+/* Looks by hints, and those that come by themselves, may be so far ahead of their
+ * PART_OF_CORE of time: on a large cluster two or three come at once, on a small one all. */
+#define HINTS_AHEAD_MS 10000
 
 struct poll {
 	struct sn_work work;
@@ -34,6 +39,7 @@ struct poll {
 	char card_gres[SN_POLICY_NAME_MAX];
 	int64_t began;
 	bool asked; /* for jobs, too */
+	bool own; /* nobody but time and hints has asked */
 	bool with_jobs; /* they were */
 	int64_t nodes_us, jobs_us; /* of CPU */
 	struct sn_view_nodes *old_nodes, *nodes;
@@ -226,7 +232,7 @@ static int64_t next_gap(const struct sn_daemon *d)
 	int64_t gap = d->conf.policy.elasticd_poll < GAP_MS ? d->conf.policy.elasticd_poll : GAP_MS;
 	int64_t dear = d->poll_jobs_us * PART_OF_CORE_ASKED / 1000;
 
-	return larger(d->poll_began + larger(gap, dear) - sn_loop_now(), 0);
+	return larger(larger(d->poll_began + gap, d->jobs_began + dear) - sn_loop_now(), 0);
 }
 
 /* Till the next one that nobody asks for. */
@@ -238,6 +244,27 @@ static int64_t next_poll(const struct sn_daemon *d)
 static bool jobs_are_due(const struct sn_daemon *d)
 {
 	return d->jobs_began + d->poll_jobs_us * PART_OF_CORE / 1000 <= sn_loop_now();
+}
+
+/* Has nobody looked since a hint for as long as it takes to come true? */
+static bool is_hinted(const struct sn_daemon *d)
+{
+	return d->hinted && d->jobs_began < d->hinted + HINT_MS;
+}
+
+/* Till the next one by hints. */
+static int64_t next_hinted(const struct sn_daemon *d)
+{
+	return larger(next_gap(d), d->hints_paid - HINTS_AHEAD_MS - sn_loop_now());
+}
+
+static int64_t next_any(const struct sn_daemon *d)
+{
+	int64_t hinted = is_hinted(d) ? next_hinted(d) : INT64_MAX;
+
+	if (d->poll_again || d->held)
+		return next_gap(d);
+	return hinted < next_poll(d) ? hinted : next_poll(d);
 }
 
 static void poll_done(struct sn_work *work)
@@ -254,6 +281,9 @@ static void poll_done(struct sn_work *work)
 		d->poll_jobs_us = p->jobs_us;
 		d->jobs_began = p->began;
 	}
+	if (p->own && p->with_jobs)
+		d->hints_paid = larger(d->hints_paid, p->began) +
+			(p->nodes_us + p->jobs_us) * PART_OF_CORE / 1000;
 	if (d->duty == SN_DUTY_IN_CHARGE && !d->stopping && p->rc != -ECANCELED) {
 		say_slurm(d, p->rc, p->err.text);
 		d->metrics.polls++;
@@ -284,7 +314,7 @@ static void poll_done(struct sn_work *work)
 				run_held(d);
 			engine_wake(d);
 		}
-		sn_timer_set(d->poll_timer, d->poll_again || d->held ? next_gap(d) : next_poll(d));
+		sn_timer_set(d->poll_timer, next_any(d));
 	}
 	sn_view_nodes_free(p->nodes);
 	sn_view_jobs_free(p->jobs);
@@ -313,8 +343,9 @@ static void poll(struct sn_daemon *d)
 	p->old_nodes = sn_view_nodes_use(d->nodes);
 	p->old_jobs = sn_view_jobs_use(d->jobs);
 	strcpy(p->card_gres, d->conf.policy.card_gres);
+	p->own = !d->poll_again && !d->held;
+	p->asked = !p->own || jobs_are_due(d) || (is_hinted(d) && !next_hinted(d));
 	p->began = d->poll_began = sn_loop_now();
-	p->asked = d->poll_again || d->held || jobs_are_due(d);
 	d->poll_again = false;
 	p->rc = -ECANCELED;
 	d->polling = true;
@@ -334,6 +365,16 @@ void follow_soon(struct sn_daemon *d)
 		poll(d);
 	else if (!d->polling)
 		sn_timer_set(d->poll_timer, next_gap(d));
+}
+
+void follow_hint(struct sn_daemon *d)
+{
+	bool was = is_hinted(d);
+
+	d->hinted = sn_loop_now();
+	/* Else it comes anyway, no later than without the hint. */
+	if (!was && !d->polling && next_hinted(d) < next_poll(d))
+		sn_timer_set(d->poll_timer, next_any(d));
 }
 
 void follow_hold(struct sn_daemon *d, struct sn_request *r)

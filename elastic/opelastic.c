@@ -211,6 +211,19 @@ static bool may_speak_of(const struct sn_daemon *d, const struct sn_view_job *jo
 	return false;
 }
 
+/* Whoever it is, what is to be done Slurm says. */
+static void look(struct sn_daemon *d, struct sn_request *r)
+{
+	const struct sn_view_job *job;
+
+	/* Nodes speak of jobs that have ended, users of their own that run. */
+	if (!is_privileged(d, r) && !find_job(d, r, false, &job))
+		return;
+	sn_log_debug("hint from %s: %.200s", r->from, json_object_to_json_string(r->json));
+	follow_hint(d);
+	request_answer(d, r, request_ok());
+}
+
 void op_elastic_hint(struct sn_daemon *d, struct sn_request *r)
 {
 	struct json_object *list = json_object_object_get(r->json, "lost"), *v;
@@ -219,6 +232,10 @@ void op_elastic_hint(struct sn_daemon *d, struct sn_request *r)
 		json_object_array_length(list) : 0;
 	uint32_t id, uid;
 
+	if (!list) {
+		look(d, r);
+		return;
+	}
 	if (!find_job(d, r, false, &job))
 		return;
 	id = job->id;

@@ -52,6 +52,9 @@
  *			an order. not-found: another snrun has attached, or none has
  * elastic.hint		{"op": "elastic.hint", "job": 123, "lost": ["n003"]}: ranks there are
  *			gone; Slurm may not know it yet
+ *	{"op": "elastic.hint", "job": 123, "node": "n003", "what": "ended|failed"}: by the
+ *			node, something about the job has changed there: slurmctld is asked
+ *			at once, and nothing else comes of it. Users may for their own jobs
  * elastic.tell		{"op": "elastic.tell", "job": 123, "do": {"op": "shrink"}}: by the job's
  *			owner and operators → what its snrun answers, or with "op":
  *			"status" what it said last

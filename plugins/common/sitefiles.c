@@ -92,6 +92,15 @@ static int read_path(const char *path, const char *name, char **ret_text,
 	return rc;
 }
 
+char *sn_site_path(const char *name)
+{
+	char *path = get_extra_conf_path((char *)name);
+	char *ret = path ? strdup(path) : NULL;
+
+	xfree(path);
+	return ret;
+}
+
 int sn_site_read(const char *name, char **ret_text, size_t *ret_len,
 		 struct sn_err *err)
 {

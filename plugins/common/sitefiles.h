@@ -27,6 +27,9 @@ struct sn_site_files {
 
 #define SN_SITE_FILE_MAX (256u << 20)
 
+/* Where the file `name` beside slurm.conf would be; free(). NULL without memory. */
+char *sn_site_path(const char *name);
+
 /* Read the file `name` beside slurm.conf, or an absolute path. *ret_text is
  * owned by the caller (free). -ENOENT if there is none. */
 int sn_site_read(const char *name, char **ret_text, size_t *ret_len,

@@ -9,6 +9,7 @@
 #include "plugins/compat.h"
 
 #include "plugins/common/jobopts.h"
+#include "plugins/spank_supernode/hint.h"
 #include "plugins/spank_supernode/pool.h"
 #include "plugins/spank_supernode/spank_supernode.h"
 
@@ -83,6 +84,25 @@ int slurm_spank_task_init(spank_t sp, int ac, char **av)
 	return ESPANK_SUCCESS;
 }
 
+int slurm_spank_task_exit(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	if (spank_context() == S_CTX_REMOTE && step.parallel)
+		hint_task_exit(sp);
+	return ESPANK_SUCCESS;
+}
+
+/* In slurmstepd before slurmctld hears that the step has ended. */
+int slurm_spank_exit(spank_t sp, int ac, char **av)
+{
+	(void)ac;
+	(void)av;
+	if (spank_context() == S_CTX_REMOTE && step.parallel)
+		hint_step_ends(sp);
+	return ESPANK_SUCCESS;
+}
+
 /* A process of its own, in slurmd's namespaces. Whatever it returns would drain
  * the node, and no node is ill for that. */
 int slurm_spank_job_epilog(spank_t sp, int ac, char **av)
@@ -90,6 +110,7 @@ int slurm_spank_job_epilog(spank_t sp, int ac, char **av)
 	(void)ac;
 	(void)av;
 	pool_job_ends(sp);
+	hint_job_ends(sp);
 	return ESPANK_SUCCESS;
 }
 

@@ -115,6 +115,11 @@ void follow_soon(struct sn_daemon *daemon)
 	(void)daemon;
 }
 
+void follow_hint(struct sn_daemon *daemon)
+{
+	(void)daemon;
+}
+
 void keep_events(struct sn_daemon *daemon)
 {
 	(void)daemon;

@@ -131,6 +131,32 @@ ok "the base ends: a member ends" until_true 30 state_is "$a" CANCELLED
 ok "one that waits, too" until_true 10 state_is "$b" CANCELLED
 is "a job without --parallel that calls itself a member is left alone" "$(state_of "$odd")" RUNNING
 
+# ---- what a node's word is good for: the daemon would not look for a minute -----------
+stop_elasticd
+sed -i 's/ElasticdPoll=300/ElasticdPoll=60000/' "$CL_DIR/etc/supernode.conf"
+ok "a daemon that looks once a minute" start_elasticd -v
+hinted() { log_says "hint from .*\"job\": ?$1, .*\"what\": ?\"$2\""; }
+base=$(submit "--parallel=$layout" --wrap='srun sh -c "exit 3"; touch "$SLURM_JOB_ID"; sleep 600')
+ok "a step's tasks fail: a node says so" until_true 20 hinted "$base" failed
+ok "and the script goes on" until_true 10 test -e "$base"
+a=$(member "$base")
+await "$a" RUNNING >/dev/null
+at=$(date +%s%3N)
+scancel "$base"
+ok "the base ends: its member ends at once" until_true 20 state_is "$a" CANCELLED
+took "from scancel of the base to the end of the member"
+ok "as a node has said" hinted "$base" ended
+is "one or two nodes of it" "$(grep -cE "hint from .*\"job\": ?$base, .*ended" "$CL_DIR/log/snelasticd.log" | grep -x '[12]' | wc -l)" 1
+kill -STOP "$(pid_of "$CL_DIR/run/elasticd")"
+base=$(submit "--parallel=$layout" --wrap='srun sh -c "exit 3"')
+ok "a daemon that hangs holds up no job" until_true 20 state_is "$base" FAILED
+idle() { [ -z "$(squeue -h -j "$base" -o %T 2>/dev/null)" ]; }
+ok "nor its nodes" until_true 20 idle
+kill -CONT "$(pid_of "$CL_DIR/run/elasticd")"
+stop_elasticd
+sed -i 's/ElasticdPoll=60000/ElasticdPoll=300/' "$CL_DIR/etc/supernode.conf"
+ok "and one that looks more often" start_elasticd
+
 # ---- a node that comes back ---------------------------------------------------------
 node_state() { sinfo -h -N -n "$1" -o %T | head -n 1; }
 node_is() { node_state "$1" | grep -Eq "$2"; }

@@ -35,6 +35,10 @@ static struct {
 	struct sn_work *todo[2], *done[2]; /* reading, writing */
 	uint64_t rng;
 	int64_t timer_ms; /* what any timer was set to last */
+	struct bed_timer { sn_timer_fn fn; void *ctx; int64_t at; } timer[8]; /* the first is the poll's */
+	uint32_t n_timers;
+	int64_t jobs_ms; /* of CPU that it takes to have slurmctld's jobs */
+	uint32_t job_loads, node_loads;
 	struct json_object *answer; /* the last */
 	uint32_t drained[BED_NODES]; /* whole nodes: how often */
 } bed;
@@ -62,15 +66,19 @@ int64_t sn_loop_now(void)
 int sn_loop_timer(struct sn_loop *loop, sn_timer_fn fn, void *ctx, struct sn_timer **ret,
 		  struct sn_err *err)
 {
-	(void)loop, (void)fn, (void)ctx, (void)err;
-	*ret = (struct sn_timer *)&bed;
+	(void)loop, (void)err;
+	if (bed.n_timers == sizeof(bed.timer) / sizeof(*bed.timer))
+		abort();
+	bed.timer[bed.n_timers] = (struct bed_timer){ fn, ctx, INT64_MAX };
+	*ret = (struct sn_timer *)&bed.timer[bed.n_timers++];
 	return 0;
 }
 
 void sn_timer_set(struct sn_timer *timer, int64_t in_ms)
 {
-	(void)timer;
 	bed.timer_ms = in_ms;
+	if (timer) /* not all are there */
+		((struct bed_timer *)timer)->at = bed.ms + in_ms;
 }
 
 void sn_pool_give(struct sn_pool *pool, struct sn_work *work)
@@ -195,6 +203,7 @@ int sn_view_load_nodes(struct sn_view_since *since, const char *card_gres,
 {
 	(void)card_gres;
 	*ret = NULL;
+	bed.node_loads++;
 	if (bed.down)
 		return sn_err_set(err, -EIO, "slurmctld is down");
 	if (since->nodes && !bed.changed)
@@ -217,8 +226,11 @@ int sn_view_load_jobs(struct sn_view_since *since, const char *card_gres,
 		      const struct sn_view_jobs *old, struct sn_view_jobs **ret,
 		      struct sn_err *err)
 {
-	(void)since, (void)card_gres, (void)old, (void)err;
+	(void)card_gres, (void)old, (void)err;
 	*ret = NULL;
+	since->jobs = 1;
+	bed.job_loads++;
+	bed.ms += bed.jobs_ms;
 	return 0;
 }
 
@@ -332,6 +344,7 @@ static inline void bed_start(const char *topo)
 	struct sn_err err;
 
 	bed.d = d;
+	bed.n_timers = 0;
 	d->duty = SN_DUTY_IN_CHARGE;
 	d->slurm_read = BED_READ;
 	d->slurm_write = BED_WRITE;

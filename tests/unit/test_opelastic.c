@@ -28,6 +28,7 @@
 static struct sn_daemon *d;
 static int64_t now_ms;
 static char code[32]; /* of the last answer; "": it was good */
+static uint32_t looks; /* that hints have asked for */
 static uint64_t last_order; /* sent to an snrun */
 
 /* ---- what opelastic.c, attach.c and telling.c call ---------------------------------------- */
@@ -132,6 +133,12 @@ void follow_unknown(struct sn_daemon *daemon, uint32_t job)
 void follow_soon(struct sn_daemon *daemon)
 {
 	(void)daemon;
+}
+
+void follow_hint(struct sn_daemon *daemon)
+{
+	(void)daemon;
+	looks++;
 }
 
 void keep_events(struct sn_daemon *daemon)
@@ -262,6 +269,41 @@ static void hints_without_end(void **state)
 	assert_true(d->metrics.untold > 0);
 }
 
+/* A node says that something about a job has changed: slurmctld is asked, and no more. */
+static void hints_of_nodes(void **state)
+{
+	(void)state;
+	looks = 0;
+	attach(1000, OWNER);
+	ask(op_elastic_hint, 0, "{\"job\":1000,\"node\":\"n01\",\"what\":\"ended\"}");
+	assert_string_equal(code, "");
+	/* The job may have ended long ago, and the daemon know it. */
+	ask(op_elastic_hint, 0, "{\"job\":77,\"node\":\"n01\",\"what\":\"ended\"}");
+	assert_string_equal(code, "");
+	assert_int_equal(looks, 2);
+	/* Users only for theirs. */
+	ask(op_elastic_hint, OWNER, "{\"job\":1000}");
+	assert_string_equal(code, "");
+	assert_int_equal(looks, 3);
+	ask(op_elastic_hint, OTHER, "{\"job\":1000}");
+	assert_string_equal(code, SN_OP_CODE_REFUSED);
+	ask(op_elastic_hint, OTHER, "{\"job\":77}");
+	assert_string_equal(code, SN_OP_CODE_NOT_FOUND);
+	ask(op_elastic_hint, OTHER, "{}");
+	assert_string_equal(code, SN_OP_CODE_INVALID);
+	assert_int_equal(looks, 3);
+	/* No node is believed to be lost, by whoever it was. */
+	for (uint32_t i = 0; i < 20; i++)
+		ask(op_elastic_hint, i & 1 ? OWNER : 0, "{\"job\":1000,\"node\":\"n%02u\",\"what\":\"failed\"}", i);
+	for (uint32_t i = 0; i < 20; i++) {
+		char node[8];
+
+		snprintf(node, sizeof(node), "n%02u", i);
+		assert_int_equal(attach_lost_at(d, 1000, node), 0);
+	}
+	assert_int_equal(events_of("job"), 0);
+}
+
 /* Ten times as many as an snrun may say. */
 static void words_without_end(void **state)
 {
@@ -339,6 +381,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(hints_without_end, make, drop),
+		cmocka_unit_test_setup_teardown(hints_of_nodes, make, drop),
 		cmocka_unit_test_setup_teardown(words_without_end, make, drop),
 		cmocka_unit_test_setup_teardown(orders_without_end, make, drop),
 		cmocka_unit_test_setup_teardown(many_jobs_of_one_user, make, drop),
