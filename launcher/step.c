@@ -207,7 +207,7 @@ static void pass_deadline(struct step *s)
 			  (long long)(s->deadline > now ? (s->deadline - now) / 1000 : 0));
 	}
 	step_tell_again(s, now);
-	if (!s->deadline || now < s->deadline || step_wait_longer(s, now))
+	if (!s->deadline || now < s->deadline || step_wait_longer(s))
 		return;
 	s->deadline = 0;
 	if (!s->killed) {

@@ -86,7 +86,7 @@ void step_look_at_checkpoint(struct step *s, int64_t now);
 /* Who had only just begun is told once more. */
 void step_tell_again(struct step *s, int64_t now);
 /* At the deadline: true if they are not to be killed yet. */
-bool step_wait_longer(struct step *s, int64_t now);
+bool step_wait_longer(struct step *s);
 
 /* step.c */
 void step_lose_node(struct step *s, const char *name);

@@ -99,11 +99,17 @@ static int64_t restart_wait(const struct step *s)
  */
 static void tell_all(struct step *s, int sig)
 {
-	int64_t now = snrun_now_ms();
+	int64_t now = snrun_now_ms(), held;
 
 	if (!s->again)
 		s->young_until = s->began + YOUNG_MS;
 	step_send_all(s, sig);
+	/* A slurmctld that is away holds us up for as long, and then takes it: their time
+	 * begins now. */
+	held = snrun_now_ms() - now;
+	now += held;
+	s->deadline += s->deadline ? held : 0;
+	s->soft_at += s->soft_at ? held : 0;
 	s->again = sig;
 	s->again_at = now < s->young_until ? now + AGAIN_MS : 0;
 }
@@ -206,13 +212,13 @@ void step_look_at_checkpoint(struct step *s, int64_t now)
 		return;
 	/* What they do from now on is lost. */
 	step_tell(s);
-	if (s->deadline < now + restart_wait(s))
-		s->deadline = now + restart_wait(s);
+	if (s->deadline < snrun_now_ms() + restart_wait(s))
+		s->deadline = snrun_now_ms() + restart_wait(s);
 }
 
 /* None is killed that was not told: at the deadline those that were only asked are,
  * and while slurmctld does not take it, time stands still. */
-bool step_wait_longer(struct step *s, int64_t now)
+bool step_wait_longer(struct step *s)
 {
 	if (s->killed)
 		return false;
@@ -228,7 +234,7 @@ bool step_wait_longer(struct step *s, int64_t now)
 		if (!unheard)
 			return false;
 	}
-	s->deadline = now + s->grace;
+	s->deadline = snrun_now_ms() + s->grace;
 	return true;
 }
 

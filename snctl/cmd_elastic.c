@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "launcher/accountjson.h"
+#include "launcher/aside.h"
 #include "launcher/control.h"
 #include "launcher/jobdir.h"
 #include "launcher/slurmapi.h"
@@ -34,6 +35,7 @@
 #include "topology/text.h"
 
 #define MEMBER "supernode:member="
+#define SLURM_MS 5000 /* slurmctld's, which libslurm would wait for much longer */
 
 struct options {
 	const char *dir, *reason;
@@ -45,6 +47,7 @@ struct options {
 
 struct target {
 	uint32_t job, uid;
+	bool guessed; /* slurmctld has not said whose job it is */
 	char dir[PATH_MAX];
 };
 
@@ -95,6 +98,45 @@ static int find_job(uint32_t id, struct target *ret, struct sn_err *err)
 	return rc;
 }
 
+struct finding {
+	uint32_t id;
+	struct target target;
+	int rc;
+	struct sn_err err;
+};
+
+static void find_aside(void *ctx)
+{
+	struct finding *f = ctx;
+
+	f->rc = find_job(f->id, &f->target, &f->err);
+}
+
+/* While slurmctld is away a user's job is taken to be his; if it is not, he finds no
+ * snrun in its directory, and the daemon knows better. */
+static int find_job_in_time(uint32_t id, struct target *ret, struct sn_err *err)
+{
+	struct finding *f = calloc(1, sizeof(*f));
+	int rc;
+
+	if (!f)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	f->id = id;
+	if (!aside_run(find_aside, free, f, SLURM_MS))
+		f = NULL;
+	rc = f ? f->rc : -EIO;
+	if (rc == -EIO) {
+		*ret = (struct target){ .job = id, .uid = geteuid(), .guessed = true };
+		rc = 0;
+	} else if (rc) {
+		sn_err_set(err, rc, "%s", f->err.text);
+	} else {
+		*ret = f->target;
+	}
+	free(f);
+	return rc;
+}
+
 static int find_dir(struct target *target, const char *given, struct sn_err *err)
 {
 	const struct passwd *pw = getpwuid(target->uid);
@@ -108,7 +150,7 @@ static int find_dir(struct target *target, const char *given, struct sn_err *err
 		snprintf(target->dir, sizeof(target->dir), "%s", given);
 		return 0;
 	}
-	if (!getenv("SLURM_CONF") && slurm_load_ctl_conf(0, &conf))
+	if (!getenv("SLURM_CONF") && (target->guessed || slurm_load_ctl_conf(0, &conf)))
 		conf = NULL;
 	path = snctl_topology_path(NULL, conf ? conf->slurm_conf : NULL);
 	if (conf)
@@ -147,7 +189,8 @@ static int become(uint32_t uid, struct sn_err *err)
 static int ask_snrun(const struct target *target, const struct sn_control *order,
 		     uint32_t wait_ms, char **ret, struct sn_err *err)
 {
-	bool is_his = !geteuid() || geteuid() == target->uid;
+	/* Root goes into no directory of a user's but as that user. */
+	bool is_his = geteuid() ? geteuid() == target->uid : !target->guessed;
 	struct sn_err why;
 	int by_daemon, rc = -ENOENT;
 
@@ -161,6 +204,10 @@ static int ask_snrun(const struct target *target, const struct sn_control *order
 	by_daemon = elasticask(target->job, order, wait_ms, ret, &why);
 	if (!by_daemon || (by_daemon != -EHOSTUNREACH && by_daemon != -ENOENT))
 		return by_daemon ? sn_err_set(err, by_daemon, "%s", why.text) : 0;
+	if (target->guessed)
+		return sn_err_set(err, by_daemon,
+				  "slurmctld does not tell of job %u, and its snrun is not reached without it: %s",
+				  target->job, why.text);
 	if (is_his)
 		return rc; /* what is wrong with the directory says more */
 	return sn_err_set(err, -EPERM,
@@ -370,7 +417,7 @@ int cmd_elastic(int argc, char **argv)
 	progress_begin("asking slurmctld");
 	rc = slurmconnect(&err);
 	if (!rc)
-		rc = find_job(id, &target, &err);
+		rc = find_job_in_time(id, &target, &err);
 	if (!rc)
 		rc = find_dir(&target, o.dir, &err);
 	progress_begin("waiting for the job's snrun");

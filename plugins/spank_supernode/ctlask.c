@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugins/spank_supernode/aside.h"
+#include "launcher/aside.h"
 #include "plugins/spank_supernode/ctlask.h"
 
 struct asking {

@@ -15,7 +15,7 @@
 #include "elastic/client.h"
 #include "plugins/common/jobopts.h"
 #include "plugins/common/sitefiles.h"
-#include "plugins/spank_supernode/aside.h"
+#include "launcher/aside.h"
 #include "plugins/spank_supernode/hint.h"
 #include "plugins/spank_supernode/poolnode.h"
 #include "topology/hostlist.h"

@@ -10,7 +10,7 @@
  * pool.c, poolsweep.c: the job's pool region on this node; ctlask.c: what slurmctld
  *	has on record.
  * container.c: what container runtimes are told.
- * hint.c: that snelasticd shall look; aside.c: without waiting for long.
+ * hint.c: snelasticd is told to look.
  */
 #ifndef SN_PLUGINS_SPANK_SUPERNODE_H
 #define SN_PLUGINS_SPANK_SUPERNODE_H

@@ -8,7 +8,7 @@
 CL_NODES=16 CL_PER=8 CL_PODS=1 CL_UNIT=0
 CL_POLICY="ElasticdPoll=300"
 start_cluster
-LOG_ALLOW='_step_partial_comp: batch step received|Removing failed node|batch script missing|Kill task failed|slurm_bufs_sendto.*failed|Step complete from|[Pp]rolog'
+LOG_ALLOW='agent_fini|_step_partial_comp: batch step received|Removing failed node|batch script missing|Kill task failed|slurm_bufs_sendto.*failed|Step complete from|[Pp]rolog'
 field() { scontrol -o show job "$1" 2>/dev/null | sed -nE "s/.* $2=([^ ]*).*/\1/p"; } # JOB NAME
 nodes_of() { scontrol show hostnames "$(field "$1" NodeList)"; }
 # It runs, and its batch host is none of its nodes.

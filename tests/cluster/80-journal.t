@@ -11,24 +11,9 @@ start_cluster
 LOG_ALLOW='_step_partial_comp: batch step received|Removing failed node|Kill task failed|slurm_bufs_sendto.*failed|Step complete from'
 cc -shared -fPIC -o "$WORK/fault.so" "$TESTS/fault-shim.c" 2>/dev/null || skip_all "there is no compiler"
 [ -z "$(ldd "$(command -v snelasticd)" | grep -E 'lib(a|ub)san')" ] || skip_all "sanitizers are in the way of a preloaded library"
-JOURNAL=$CL_DIR/state/snelasticd/journal
 field() { scontrol -o show job "$1" 2>/dev/null | sed -nE "s/.* $2=([^ ]*).*/\1/p"; } # JOB NAME
 act() { request "{\"op\":\"elastic.act\",$1}" 2>/dev/null; }
 node_is() { sinfo -h -N -n "$1" -o %T | head -n 1 | grep -Eq "$2"; }
-# Nothing in the journal that is begun and not ended, and no line that is damaged
-quiet()
-{
-	python3 - "$JOURNAL" <<'PY'
-import json, sys
-lines = open(sys.argv[1]).read().split("\n")
-assert lines.pop() == "", "a torn line"
-begun = {}
-for o in map(json.loads, lines):
-    if "begin" in o: begun[o["begin"]["id"]] = o
-    if "end" in o: begun.pop(o["end"]["id"], None)
-sys.exit(bool(begun))
-PY
-}
 ended() { gone "$CL_DIR/run/elasticd"; }
 restarted() { [ "$(field "$job" Restarts)" = "$1" ] && [ "$(state_of "$job")" = RUNNING ]; }
 drained() { node_is n008 '^(drained|down)' && scontrol -o show node n008 | grep -q 'State=[A-Z]*+DRAIN.*Reason=snelasticd: '; }
@@ -64,11 +49,11 @@ one()
 		;;
 	esac
 	# What was not answered may not have begun.
-	until_true 20 quiet
+	until_true 20 journal_quiet
 	[ "$(field "$job" Restarts)" != "$r" ] || [ $rc = 0 ] || act "\"do\":\"requeue\",\"job\":$job"
 	drained || act '"do":"node-out","node":"n008","why":"test"'
 	until_true 40 restarted $((r + 1)) && until_true 20 drained &&
-		until_true 20 state_is "$member" CANCELLED && until_true 20 quiet
+		until_true 20 state_is "$member" CANCELLED && until_true 20 journal_quiet
 	rc=$?
 	[ $rc = 0 ] || tail -n 20 "$CL_DIR/log/snelasticd.log" | sed 's/^/# /'
 	is "$fault${2:+, and a second stands by}: all is done, once" \
@@ -111,7 +96,7 @@ ok "killed, and started without slurmctld" start_elasticd
 ok "slurmctld is back" ctld_up
 ok "it is done" until_true 60 drained
 ok "the other, too" until_true 60 restarted $((r + 1))
-ok "and nothing is left" until_true 30 quiet
+ok "and nothing is left" until_true 30 journal_quiet
 scontrol update NodeName=n008 State=RESUME
 pid=$(ctld_pid)
 kill -STOP "$pid"
@@ -120,15 +105,15 @@ stop_elasticd KILL
 ok "killed, and started" start_elasticd
 kill -CONT "$pid"
 ok "slurmctld goes on: it is done" until_true 60 restarted $((r + 2))
-ok "and nothing is left" until_true 30 quiet
+ok "and nothing is left" until_true 30 journal_quiet
 is "once" "$(field "$job" Restarts)" $((r + 2))
 
 # ---- a damaged journal ---------------------------------------------------------------
 stop_elasticd
-printf 'rubbish\n{"begin":{"id":1,"ki' >>"$JOURNAL"
+printf 'rubbish\n{"begin":{"id":1,"ki' >>"$CL_DIR/state/snelasticd/journal"
 ok "a damaged journal" start_elasticd
 ok "is said" until_true 10 log_says 'error: 1 line of .*/journal is damaged; it is kept as journal.bad'
-ok "kept" grep -q rubbish "$JOURNAL.bad"
-ok "and written anew" until_true 10 quiet
+ok "kept" grep -q rubbish "$CL_DIR/state/snelasticd/journal.bad"
+ok "and written anew" until_true 10 journal_quiet
 stop_elasticd
 finish

@@ -80,3 +80,18 @@ request()
 	cred=$(printf %s "$1" | munge -S "$CL_DIR/munge/socket" -i /dev/stdin) &&
 		[ "$("$TESTS/wire.py" send "$CL_DIR/run/elasticd.socket" "$cred")" -gt 0 ]
 }
+
+# Nothing in the journal that is begun and not ended, and no line that is damaged
+journal_quiet()
+{
+	python3 - "$CL_DIR/state/snelasticd/journal" <<'PY'
+import json, sys
+lines = open(sys.argv[1]).read().split("\n")
+assert lines.pop() == "", "a torn line"
+begun = {}
+for o in map(json.loads, lines):
+    if "begin" in o: begun[o["begin"]["id"]] = o
+    if "end" in o: begun.pop(o["end"]["id"], None)
+sys.exit(bool(begun))
+PY
+}

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "plugins/spank_supernode/aside.h"
+#include "launcher/aside.h"
 
 struct work {
 	sem_t go, freed;

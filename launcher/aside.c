@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * aside.c - work that may block for longer than Slurm can be kept waiting.
+ * aside.c - work that may block for longer than anybody can be kept waiting.
  */
 #include "config.h"
 
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "plugins/spank_supernode/aside.h"
+#include "launcher/aside.h"
 
 struct aside {
 	pthread_mutex_t lock;

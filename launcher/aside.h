@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * aside.h - work that may block for longer than Slurm can be kept waiting.
+ * aside.h - work that may block for longer than anybody can be kept waiting.
  *
- * It is done in a thread, which is left to itself once the time is over; the plugin is
- * never unloaded for its sake.
+ * It is done in a thread, which is left to itself once the time is over: a plugin that
+ * uses it must never be unloaded.
  */
-#ifndef SN_PLUGINS_SPANK_SUPERNODE_ASIDE_H
-#define SN_PLUGINS_SPANK_SUPERNODE_ASIDE_H
+#ifndef SN_LAUNCHER_ASIDE_H
+#define SN_LAUNCHER_ASIDE_H
 
 #include <stdbool.h>
 #include <stdint.h>
