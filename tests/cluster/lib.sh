@@ -293,7 +293,7 @@ state_saved() # JOB
 	local word=saved-$RANDOM-$RANDOM-$RANDOM
 
 	scontrol update "JobId=$1" "Comment=$word" || return 1
-	until_true 30 grep -qaF "$word" "$CL_DIR/state/job_state"
+	until_true 30 grep -qsaF "$word" "$CL_DIR/state/job_state"
 }
 
 # Until the step of a held job has printed all its ranks.
