@@ -58,7 +58,7 @@ static void probe_run(struct sn_work *work)
 		"--chdir=/", "--job-name=health-probe", p->program, NULL,
 	};
 	struct sn_program program = { .argv = argv, .about = p->node };
-	const struct sn_program_limits limits = { 1, p->seconds, OUTPUT_MAX };
+	const struct sn_program_limits limits = { .at_once = 1, .seconds = p->seconds, .bytes = OUTPUT_MAX };
 
 	p->rc = probe_find_srun(getenv("PATH"), p->srun, sizeof(p->srun), &p->err);
 	if (!p->rc)

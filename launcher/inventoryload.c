@@ -178,7 +178,8 @@ static int ask(const struct sn_policy *policy, const struct sn_inv_want *want,
 	       struct sn_err *err)
 {
 	const struct sn_program_limits limits = {
-		PROGRAMS_AT_ONCE, policy->inventory_timeout, SN_INV_NODE_MAX,
+		.at_once = PROGRAMS_AT_ONCE, .seconds = policy->inventory_timeout,
+		.bytes = SN_INV_NODE_MAX,
 	};
 	struct sn_program *program = calloc(n, sizeof(*program));
 	const char *(*argv)[3] = calloc(n, sizeof(*argv));

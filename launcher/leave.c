@@ -72,7 +72,7 @@ static int find_left(struct snrun *run, struct sn_names *ret)
 static int run_step(const struct snrun *run, const struct sn_names *nodes, const char *list,
 		    struct sn_err *err)
 {
-	const struct sn_program_limits limits = { 1, LEAVE_S, 4096 };
+	const struct sn_program_limits limits = { .at_once = 1, .seconds = LEAVE_S, .bytes = 4096 };
 	struct sn_program program = { .about = list };
 	struct sn_words argv = { 0 };
 	int rc;

@@ -17,7 +17,7 @@
 #include <json-c/json.h>
 
 #include "launcher/poolprog.h"
-#include "launcher/runprog.h"
+#include "launcher/program.h"
 #include "snctl/jsonread.h"
 
 static int parse_object(const char *text, size_t len, const char *who,
@@ -167,13 +167,13 @@ static int check_place(const char *who, const struct sn_poolprog_place *place,
 	return 0;
 }
 
-static int ask_place(char *const argv[], uint32_t seconds, const char *who,
+static int ask_place(const char *const *argv, uint32_t seconds, const char *who,
 		     uint64_t bytes, uint32_t uid,
 		     struct sn_poolprog_place *ret, struct sn_err *err)
 {
 	char *text;
 	size_t len;
-	int rc = sn_runprog(argv, seconds, &text, &len, err);
+	int rc = sn_program_ask(argv, seconds, SN_PROGRAM_ANSWER, &text, &len, err);
 
 	if (rc)
 		return sn_err_prefix(err, rc, "PoolProgram %s %s: ", argv[1],
@@ -188,7 +188,7 @@ int sn_poolprog_create(const char *program, uint32_t seconds, const char *id,
 		       struct sn_poolprog_place *ret, struct sn_err *err)
 {
 	char size[24], user[16], group[16], who[700];
-	char *argv[] = { (char *)program, (char *)"create", (char *)id, size,
+	const char *argv[] = { program, "create", id, size,
 			 user, group, NULL };
 	int rc;
 
@@ -208,7 +208,7 @@ int sn_poolprog_attach(const char *program, uint32_t seconds, const char *id,
 		       struct sn_poolprog_place *ret, struct sn_err *err)
 {
 	char user[16], group[16], who[700];
-	char *argv[] = { (char *)program, (char *)"attach", (char *)id, user,
+	const char *argv[] = { program, "attach", id, user,
 			 group, NULL };
 
 	snprintf(user, sizeof(user), "%u", uid);
@@ -220,10 +220,10 @@ int sn_poolprog_attach(const char *program, uint32_t seconds, const char *id,
 int sn_poolprog_destroy(const char *program, uint32_t seconds, const char *id,
 			struct sn_err *err)
 {
-	char *argv[] = { (char *)program, (char *)"destroy", (char *)id, NULL };
+	const char *argv[] = { program, "destroy", id, NULL };
 	char *text;
 	size_t len;
-	int rc = sn_runprog(argv, seconds, &text, &len, err);
+	int rc = sn_program_ask(argv, seconds, SN_PROGRAM_ANSWER, &text, &len, err);
 
 	if (rc)
 		return sn_err_prefix(err, rc, "PoolProgram destroy %s: ", id);
@@ -234,10 +234,10 @@ int sn_poolprog_destroy(const char *program, uint32_t seconds, const char *id,
 int sn_poolprog_usage(const char *program, uint32_t seconds, const char *id,
 		      struct sn_poolprog_usage *ret, struct sn_err *err)
 {
-	char *argv[] = { (char *)program, (char *)"usage", (char *)id, NULL };
+	const char *argv[] = { program, "usage", id, NULL };
 	char who[700], *text;
 	size_t len;
-	int rc = sn_runprog(argv, seconds, &text, &len, err);
+	int rc = sn_program_ask(argv, seconds, SN_PROGRAM_ANSWER, &text, &len, err);
 
 	if (rc)
 		return sn_err_prefix(err, rc, "PoolProgram usage %s: ", id);

@@ -106,7 +106,9 @@ static int run_shell(const struct node *node, const char *command, bool both,
 		     char **ret, struct sn_err *err)
 {
 	time_t left = node->deadline - now_s();
-	const struct sn_program_limits limits = { 1, left > 1 ? (uint32_t)left : 1, 64u << 10 };
+	const struct sn_program_limits limits = {
+		.at_once = 1, .seconds = left > 1 ? (uint32_t)left : 1, .bytes = SN_PROGRAM_ANSWER,
+	};
 	char *script = NULL;
 	const char *argv[] = { "/bin/sh", "-c", command, NULL };
 	struct sn_program program = { .argv = argv, .about = node->name };

@@ -3,13 +3,11 @@
  * probenode.c - look at the node that this runs on.
  *
  * Device files are only looked up, never opened: opening one of a driver that
- * hangs would hang with it. The tools run each in a thread and a process group of
- * its own, all at once, with one time limit.
+ * hangs would hang with it. The tools run all at once, with one time limit.
  */
 #include "config.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +17,7 @@
 #include <unistd.h>
 
 #include "launcher/probenode.h"
-#include "launcher/runprog.h"
+#include "launcher/program.h"
 
 #define OUTPUT_MAX (4u << 20)
 #define MORE_MS 2000 /* that must be left for a tool's further questions */
@@ -27,14 +25,11 @@
 
 struct run {
 	char tool[SN_POLICY_TEXT_MAX], word[WORDS][64];
-	char *argv[WORDS + 1];
-	uint32_t seconds;
-	char *text;
+	const char *argv[WORDS + 1];
+	char *text; /* NULL where rc is not 0 */
 	size_t len;
 	int rc;
 	struct sn_err err;
-	pthread_t thread;
-	bool started;
 };
 
 static int64_t now_ms(void)
@@ -45,12 +40,11 @@ static int64_t now_ms(void)
 	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-static void set_words(struct run *run, uint32_t seconds, const char *tool,
-		      const char *words)
+static void set_words(struct run *run, const char *tool, const char *words)
 {
 	uint32_t n = 1;
 
-	*run = (struct run){ .seconds = seconds ? seconds : 1 };
+	*run = (struct run){ .text = NULL };
 	snprintf(run->tool, sizeof(run->tool), "%s", tool);
 	run->argv[0] = run->tool;
 	while (*words && n < WORDS) {
@@ -64,27 +58,29 @@ static void set_words(struct run *run, uint32_t seconds, const char *tool,
 	}
 }
 
-static void *do_run(void *arg)
+static void run_all(struct run *run, uint32_t n, uint32_t seconds)
 {
-	struct run *run = arg;
+	const struct sn_program_limits limits = {
+		.at_once = n, .seconds = seconds ? seconds : 1, .bytes = OUTPUT_MAX,
+		.each = true, .bare = true,
+	};
+	struct sn_program *program = calloc((size_t)n + 1, sizeof(*program));
 
-	run->rc = sn_runprog_sized(run->argv, run->seconds, OUTPUT_MAX,
-				   &run->text, &run->len, &run->err);
-	return NULL;
-}
-
-static void run_all(struct run *run, uint32_t n)
-{
+	for (uint32_t i = 0; program && i < n; i++)
+		program[i].argv = run[i].argv;
+	if (program)
+		(void)sn_programs_run(program, n, &limits, NULL);
 	for (uint32_t i = 0; i < n; i++) {
-		run[i].started = !pthread_create(&run[i].thread, NULL, do_run,
-						 &run[i]);
-		if (!run[i].started)
-			run[i].rc = sn_err_set(&run[i].err, -EAGAIN,
-					       "no thread for %s", run[i].argv[0]);
+		if (!program) {
+			run[i].rc = sn_err_set(&run[i].err, -ENOMEM, "no memory");
+			continue;
+		}
+		run[i].rc = program[i].rc;
+		run[i].err = program[i].err;
+		run[i].text = program[i].out;
+		run[i].len = program[i].len;
 	}
-	for (uint32_t i = 0; i < n; i++)
-		if (run[i].started)
-			pthread_join(run[i].thread, NULL);
+	free(program);
 }
 
 /* ---- which tool ------------------------------------------------------------------ */
@@ -175,9 +171,9 @@ static void ask_nvidia(const struct sn_policy *policy, struct sn_probe_node *nod
 {
 	struct run run[2];
 
-	set_words(&run[0], policy->probe_timeout, node->tool_path, "-q");
-	set_words(&run[1], policy->probe_timeout, node->tool_path, "nvlink -e");
-	run_all(run, 2);
+	set_words(&run[0], node->tool_path, "-q");
+	set_words(&run[1], node->tool_path, "nvlink -e");
+	run_all(run, 2, policy->probe_timeout);
 	take_answer(node, &run[0]);
 	if (node->tool == SN_PROBE_TOOL_OK && !run[1].rc)
 		(void)sn_probe_nvlink(run[1].text, run[1].len, &node->facts);
@@ -202,16 +198,16 @@ static void ask_npu_more(const struct sn_policy *policy,
 			continue;
 		arg[n] = facts->card[i].unit;
 		snprintf(words, sizeof(words), "info -t ecc -i %u", arg[n]);
-		set_words(&run[n++], seconds, node->tool_path, words);
+		set_words(&run[n++], node->tool_path, words);
 	}
 	n_ecc = n;
 	link_tool_path(policy, links, sizeof(links));
 	for (uint32_t i = 0; links[0] && i < facts->n_cards; i++) {
 		arg[n] = facts->card[i].number;
 		snprintf(words, sizeof(words), "-i %u -link -g", arg[n]);
-		set_words(&run[n++], seconds, links, words);
+		set_words(&run[n++], links, words);
 	}
-	run_all(run, n);
+	run_all(run, n, seconds);
 	for (uint32_t i = 0; i < n; i++) {
 		if (!run[i].rc && i < n_ecc)
 			(void)sn_probe_npu_ecc(run[i].text, run[i].len, arg[i],
@@ -229,8 +225,8 @@ static void ask_npu(const struct sn_policy *policy, struct sn_probe_node *node)
 	int64_t end = now_ms() + (int64_t)policy->probe_timeout * 1000, left;
 	struct run run;
 
-	set_words(&run, policy->probe_timeout, node->tool_path, "info");
-	run_all(&run, 1);
+	set_words(&run, node->tool_path, "info");
+	run_all(&run, 1, policy->probe_timeout);
 	take_answer(node, &run);
 	free(run.text);
 	left = end - now_ms();

@@ -4,7 +4,8 @@
  *
  * Each runs in a process group of its own, so that what it has started goes
  * with it. Its end is seen by a pidfd and not by the end of its output, which a
- * child left behind may hold open for ever.
+ * child left behind may hold open for ever. The caller may be a daemon with threads,
+ * so there is no fork() with more than posix_spawn() does.
  */
 #include "config.h"
 
@@ -13,10 +14,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,6 +28,7 @@
 #include "launcher/program.h"
 
 #define REAP_MS 2000 /* to die of SIGKILL */
+#define AT_ONCE_MAX 256
 #define COMPLAINT_MAX 200 /* of its standard error, for the sentence */
 
 extern char **environ;
@@ -54,8 +58,26 @@ static void shut(int *fd)
 	*fd = -1;
 }
 
-static int spawn(const char *const *argv, int out, int err, pid_t *ret)
+/* What root runs, only root may change. */
+static int check_bare(const char *path, struct sn_err *err)
 {
+	struct stat st;
+
+	if (stat(path, &st))
+		return sn_err_set(err, -errno, "%s: cannot be run: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode) || access(path, X_OK))
+		return sn_err_set(err, -EINVAL, "%s: cannot be run: not a program", path);
+	if (!geteuid() && (st.st_uid || st.st_mode & (S_IWGRP | S_IWOTH)))
+		return sn_err_set(err, -EINVAL,
+				  "%s: others than root may change it, so root does not run it; chown root and chmod go-w",
+				  path);
+	return 0;
+}
+
+static int spawn(const char *const *argv, bool bare, int out, int err, pid_t *ret)
+{
+	static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+	char *none_but_path[] = { path, NULL };
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sigset_t none, all;
@@ -80,14 +102,18 @@ static int spawn(const char *const *argv, int out, int err, pid_t *ret)
 		rc = posix_spawn_file_actions_adddup2(&files, out, 1);
 	if (!rc)
 		rc = posix_spawn_file_actions_adddup2(&files, err, 2);
+	if (!rc && bare)
+		rc = posix_spawn_file_actions_addclosefrom_np(&files, 3);
 	if (!rc)
-		rc = posix_spawn(ret, argv[0], &files, &attr, (char *const *)argv, environ);
+		rc = posix_spawn(ret, argv[0], &files, &attr, (char *const *)argv,
+				 bare ? none_but_path : environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&files);
 	return -rc;
 }
 
-static int start(struct run *run, struct sn_program *program, uint32_t seconds)
+static int start(struct run *run, struct sn_program *program,
+		 const struct sn_program_limits *limits)
 {
 	int out[2] = { -1, -1 }, err[2] = { -1, -1 }, rc = 0;
 	const char *path = program->argv[0];
@@ -95,10 +121,12 @@ static int start(struct run *run, struct sn_program *program, uint32_t seconds)
 	*run = (struct run){ .pidfd = -1, .out = -1, .err = -1 };
 	if (path[0] != '/')
 		return sn_err_set(&program->err, -EINVAL, "%s: want a path that begins with /", path);
+	if (limits->bare && (rc = check_bare(path, &program->err)))
+		return rc;
 	if (pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC))
 		rc = -errno;
 	if (!rc)
-		rc = spawn(program->argv, out[1], err[1], &run->pid);
+		rc = spawn(program->argv, limits->bare, out[1], err[1], &run->pid);
 	shut(&out[1]);
 	shut(&err[1]);
 	if (!rc) {
@@ -119,7 +147,7 @@ static int start(struct run *run, struct sn_program *program, uint32_t seconds)
 	run->program = program;
 	run->out = out[0];
 	run->err = err[0];
-	run->deadline = now_ms() + (int64_t)seconds * 1000;
+	run->deadline = now_ms() + (int64_t)limits->seconds * 1000;
 	return 0;
 }
 
@@ -213,11 +241,23 @@ static void drain_err(struct run *run)
 	}
 }
 
+__attribute__((format(printf, 3, 4)))
+static int failed(struct sn_program *program, int rc, const char *fmt, ...)
+{
+	va_list ap;
+	char text[COMPLAINT_MAX + 100];
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return sn_err_set(&program->err, rc, "%s%s%s: %s", program->argv[0],
+			  program->about ? " " : "", program->about ? program->about : "", text);
+}
+
 /* The program itself has ended: 1 well, else -errno. */
 static int finish(struct run *run, size_t max)
 {
 	struct sn_program *program = run->program;
-	const char *path = program->argv[0];
 	siginfo_t info = { 0 };
 	int status, rc = drain_out(run, max);
 
@@ -229,12 +269,11 @@ static int finish(struct run *run, size_t max)
 	if (waitid(P_PID, (id_t)run->pid, &info, WEXITED | WNOWAIT | WNOHANG))
 		return -errno;
 	if (info.si_code != CLD_EXITED)
-		return sn_err_set(&program->err, -ECHILD, "%s %s: died of signal %d (%s)", path,
-				  program->about, info.si_status, strsignal(info.si_status));
+		return failed(program, -ECHILD, "died of signal %d (%s)", info.si_status,
+			      strsignal(info.si_status));
 	if (info.si_status)
-		return sn_err_set(&program->err, -ECHILD, "%s %s: exit status %d%s%s", path,
-				  program->about, info.si_status, *run->complaint ? ": " : "",
-				  run->complaint);
+		return failed(program, -ECHILD, "exit status %d%s%s", info.si_status,
+			      *run->complaint ? ": " : "", run->complaint);
 	end(run, &status);
 	if (program->out)
 		program->out[program->len] = '\0';
@@ -256,16 +295,14 @@ static int step(struct run *run, const struct sn_program_limits *limits, bool en
 			return rc;
 	}
 	if (rc == -EFBIG)
-		sn_err_set(&program->err, rc, "%s %s: printed more than %zu bytes and was killed",
-			   program->argv[0], program->about, limits->bytes);
+		failed(program, rc, "printed more than %zu bytes and was killed", limits->bytes);
 	else if (rc == -ENOMEM)
 		sn_err_set(&program->err, rc, "no memory");
 	else if (rc && !*program->err.text)
-		sn_err_set(&program->err, rc, "%s %s: %s", program->argv[0], program->about,
-			   strerror(-rc));
+		failed(program, rc, "%s", strerror(-rc));
 	else if (!rc && now_ms() >= run->deadline)
-		rc = sn_err_set(&program->err, -ETIME, "%s %s: had not ended after %u s and was killed",
-				program->argv[0], program->about, limits->seconds);
+		rc = failed(program, -ETIME, "had not ended after %u s and was killed",
+			    limits->seconds);
 	return rc ? fail(run, rc) : 0;
 }
 
@@ -296,10 +333,11 @@ static void wait_any(const struct run *run, uint32_t n, bool *ended)
 int sn_programs_run(struct sn_program *program, uint32_t n,
 		    const struct sn_program_limits *limits, struct sn_err *err)
 {
-	uint32_t slots = limits->at_once < 1 ? 1 : limits->at_once > 64 ? 64 : limits->at_once;
-	struct run run[64] = { { 0 } };
+	uint32_t slots = limits->at_once < 1 ? 1 :
+		limits->at_once > AT_ONCE_MAX ? AT_ONCE_MAX : limits->at_once;
+	struct run *run = calloc(slots, sizeof(*run));
 	uint32_t next = 0, running = 0;
-	bool failed = false;
+	bool stop = !run;
 
 	for (uint32_t i = 0; i < n; i++) {
 		program[i].out = NULL;
@@ -308,33 +346,36 @@ int sn_programs_run(struct sn_program *program, uint32_t n,
 		/* If it is never started, another one's failure is told. */
 		program[i].rc = -ECANCELED;
 	}
-	while (running || (next < n && !failed)) {
-		bool ended[64] = { false };
+	while (running || (next < n && !stop)) {
+		bool ended[AT_ONCE_MAX] = { false };
 
-		for (uint32_t i = 0; i < slots && next < n && !failed; i++) {
+		for (uint32_t i = 0; i < slots && next < n && !stop; i++) {
 			if (run[i].program)
 				continue;
-			program[next].rc = start(&run[i], &program[next], limits->seconds);
-			failed = program[next].rc;
-			running += !failed;
+			program[next].rc = start(&run[i], &program[next], limits);
+			stop = program[next].rc && !limits->each;
+			running += !program[next].rc;
 			next++;
 		}
 		if (!running)
-			break;
+			continue;
 		wait_any(run, slots, ended);
 		for (uint32_t i = 0; i < slots; i++) {
 			int rc = run[i].program ? step(&run[i], limits, ended[i]) : 0;
 
 			running -= rc != 0;
-			failed |= rc < 0;
+			stop |= rc < 0 && !limits->each;
 		}
 		/* One is enough to be told of; nobody waits for the others. */
-		for (uint32_t i = 0; i < slots && failed; i++)
+		for (uint32_t i = 0; i < slots && stop; i++)
 			if (run[i].program) {
 				fail(&run[i], -ECANCELED);
 				running--;
 			}
 	}
+	if (!run)
+		return sn_err_set(err, -ENOMEM, "no memory");
+	free(run);
 	for (uint32_t i = 0; i < n; i++)
 		if (program[i].rc && program[i].rc != -ECANCELED)
 			return sn_err_set(err, program[i].rc, "%s", program[i].err.text);
@@ -347,4 +388,20 @@ void sn_programs_done(struct sn_program *program, uint32_t n)
 		free(program[i].out);
 		program[i].out = NULL;
 	}
+}
+
+int sn_program_ask(const char *const *argv, uint32_t seconds, size_t max,
+		   char **ret_text, size_t *ret_len, struct sn_err *err)
+{
+	const struct sn_program_limits limits = {
+		.at_once = 1, .seconds = seconds, .bytes = max, .bare = true,
+	};
+	struct sn_program program = { .argv = argv };
+	int rc = sn_programs_run(&program, 1, &limits, err);
+
+	if (rc)
+		return rc;
+	*ret_text = program.out;
+	*ret_len = program.len;
+	return 0;
 }

@@ -29,11 +29,13 @@
 
 #include "launcher/memwatch.h"
 #include "launcher/probenode.h"
-#include "launcher/runprog.h"
+#include "launcher/program.h"
 #include "launcher/writefile.h"
 #include "snctl/confpath.h"
 #include "snctl/readfile.h"
 #include "topology/policy.h"
+
+#define ASK_S 20 /* for a tool */
 
 struct options {
 	uint32_t interval, hold, rest;
@@ -85,15 +87,14 @@ static int read_npus(const struct sn_policy *policy, struct sn_memwatch_card *re
 {
 	static struct sn_probe_facts facts;
 	char tool[SN_POLICY_TEXT_MAX], *text;
-	static char info[] = "info";
-	char *argv[] = { tool, info, NULL };
+	const char *argv[] = { tool, "info", NULL };
 	size_t len;
 	int rc;
 
 	sn_probe_tool_path(policy, tool, sizeof(tool));
 	if (!tool[0])
 		return 0;
-	rc = sn_runprog(argv, 20, &text, &len, err);
+	rc = sn_program_ask(argv, ASK_S, SN_PROGRAM_ANSWER, &text, &len, err);
 	if (rc)
 		return rc;
 	rc = sn_probe_npu(text, len, &facts, err);
@@ -114,11 +115,11 @@ static int read_npus(const struct sn_policy *policy, struct sn_memwatch_card *re
 static int read_cards(const struct sn_policy *policy, struct sn_memwatch_card *ret,
 		      uint32_t *ret_n, struct sn_err *err)
 {
-	static char query[] = "--query-gpu=index,memory.used,memory.total";
-	static char format[] = "--format=csv,noheader,nounits";
 	char tool[SN_POLICY_TEXT_MAX], *text;
-	char *own[] = { (char *)policy->card_memory_program, NULL };
-	char *vendor[] = { tool, query, format, NULL };
+	const char *own[] = { policy->card_memory_program, NULL };
+	const char *vendor[] = {
+		tool, "--query-gpu=index,memory.used,memory.total", "--format=csv,noheader,nounits", NULL,
+	};
 	bool site = policy->card_memory_program[0];
 	size_t len;
 	int rc;
@@ -129,7 +130,7 @@ static int read_cards(const struct sn_policy *policy, struct sn_memwatch_card *r
 	sn_probe_tool_path(policy, tool, sizeof(tool));
 	if (!site && (sn_policy_vendor(policy) != SN_VENDOR_NVIDIA || !tool[0]))
 		return 0; /* the pool alone is watched */
-	rc = sn_runprog(site ? own : vendor, 20, &text, &len, err);
+	rc = sn_program_ask(site ? own : vendor, ASK_S, SN_PROGRAM_ANSWER, &text, &len, err);
 	if (!rc) {
 		rc = sn_memwatch_parse(text, site ? 1 : 1 << 20,
 				       site ? own[0] : tool, ret, ret_n, err);

@@ -242,7 +242,7 @@ static int add_options(const struct snrun *run, const slurm_job_info_t *info,
 static int submit(const struct snrun *run, const struct want *want, uint32_t *ret_id,
 		  struct sn_err *err)
 {
-	const struct sn_program_limits limits = { 1, SUBMIT_S, 4096 };
+	const struct sn_program_limits limits = { .at_once = 1, .seconds = SUBMIT_S, .bytes = 4096 };
 	struct sn_program program = { .about = "a member" };
 	struct sn_words argv = { 0 };
 	job_info_msg_t *jobs = NULL;

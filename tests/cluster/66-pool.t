@@ -200,7 +200,7 @@ like "is told" "$(out "$id")" "PoolProgram $WORK/program create job-$id: 1677721
 sed -i 's|/hang-here|/|' "$WORK/program"
 id=$(submit -w n001 --parallel=tp=8 --pool=16M "$WORK/pub/peep" /)
 ok "a job whose pool program hangs" await "$id" FAILED
-like "is told" "$(out "$id")" "$WORK/program did not end in 2 seconds and was killed"
+like "is told" "$(out "$id")" "$WORK/program: had not ended after 2 s and was killed"
 if [ "$(awk '/^HugePages_Total/ { print $2 }' /proc/meminfo)" = 0 ]; then
 	policy_back
 	echo PoolProvider=hugetlbfs >>"$policy"

@@ -106,7 +106,7 @@ scancel "$id"
 all='0 quarantined,1 quarantined,2 quarantined,3 quarantined'
 ok "a driver that hangs is a fault of all its cards" until_true 60 is_masked n003 "$all" || diag "$(masked n003)"
 ok "the probe ends all the same" checked n003 1
-like "and says so" "$(cat "$P/json-n003")" '"state":"hangs".*"code":"driver-hang","text":"driver hangs: program [^ ]*npu-smi did not end in 2 seconds'
+like "and says so" "$(cat "$P/json-n003")" '"state":"hangs".*"code":"driver-hang","text":"driver hangs: [^ ]*npu-smi: had not ended after 2 s'
 ok "what is not understood is told" checked n004 1
 like "of the node" "$(cat "$P/json-n004")" '"state":"not understood".*"findings":\[\{"code":"node-tool"'
 is "and masks nothing" "$(masked n004)" ""
