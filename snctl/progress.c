@@ -98,6 +98,8 @@ static void *draw_on(void *arg)
 			;
 		if (line.on)
 			draw();
+		/* Not on and on what was missed while the process was stopped. */
+		clock_gettime(CLOCK_MONOTONIC, &next);
 		ms = NEXT_MS;
 	}
 	pthread_mutex_unlock(&line.lock);
