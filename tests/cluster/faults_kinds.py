@@ -124,7 +124,9 @@ def supernode(d, rng, kind, number):
     if not job or not job.rank_nodes():
         return None
     name = do.supernode_of(pick(rng, job.rank_nodes()))
-    return strike_nodes(d, rng, kind, number, do.nodes_of_supernode(name), "all of %s is killed and marked down" % name, True)
+    marked = kind == "supernode"
+    return strike_nodes(d, rng, kind, number, do.nodes_of_supernode(name),
+                        "all of %s is killed%s" % (name, " and marked down" if marked else ""), marked)
 
 
 def node_down(d, rng, kind, number):
@@ -298,15 +300,16 @@ def pause(d, rng, kind, number):
 TABLE = {       # kind -> (what, weight)
     "card-suspect": (card, 5), "card-sick": (card, 8), "node-marked": (node_marked, 10),
     "node-unmarked": (node_unmarked, 6), "node-down": (node_down, 6), "drain": (drain, 4), "rank": (rank, 10),
-    "batch": (batch, 7), "two": (two_nodes, 6), "supernode": (supernode, 3), "elasticd": (elasticd, 4),
-    "snrun": (snrun, 6), "ctld": (ctld, 6), "member": (member, 6), "shrink": (shrink, 5), "grow": (grow, 5),
+    "batch": (batch, 7), "two": (two_nodes, 6), "supernode": (supernode, 2),
+    "supernode-unmarked": (supernode, 2), "elasticd": (elasticd, 4), "snrun": (snrun, 6), "ctld": (ctld, 6), "member": (member, 6), "shrink": (shrink, 5), "grow": (grow, 5),
     "swap": (swap, 5), "pause": (pause, 4),
 }
 NAMES = {
     "card-suspect": "card suspected", "card-sick": "card confirmed sick", "rank": "kill -9 of a rank",
     "node-marked": "node killed, marked down", "node-unmarked": "node killed, nobody says so",
     "node-down": "node marked down, slurmd lives", "drain": "node drained", "batch": "batch host killed",
-    "two": "two nodes killed at once", "supernode": "whole supernode killed", "elasticd": "kill -9 of snelasticd",
+    "two": "two nodes killed at once", "supernode": "whole supernode killed, marked down",
+    "supernode-unmarked": "whole supernode killed, nobody says so", "elasticd": "kill -9 of snelasticd",
     "snrun": "kill -9 of snrun", "ctld": "kill -9 of slurmctld amid a recovery", "member": "scancel of a member",
     "shrink": "snctl elastic shrink", "grow": "snctl elastic grow", "swap": "snctl elastic swap",
     "pause": "snctl elastic pause, resume",
