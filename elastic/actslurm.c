@@ -161,8 +161,8 @@ static int requeue_job(const struct sn_act *act, const slurm_job_info_t *info,
 	return requeue(info, ret, text);
 }
 
-static int cancel_job(const struct sn_act *act, const slurm_job_info_t *info,
-		      enum sn_act_end *ret, struct sn_err *text)
+static int cancel_job(const slurm_job_info_t *info, enum sn_act_end *ret,
+		      struct sn_err *text)
 {
 	const slurm_job_info_t *base;
 	job_info_msg_t *jobs;
@@ -170,10 +170,6 @@ static int cancel_job(const struct sn_act *act, const slurm_job_info_t *info,
 	bool wanted;
 	int rc;
 
-	if (!info || base_state(info) > JOB_SUSPENDED)
-		return END(SN_ACT_ALREADY, "it has ended");
-	if (info->restart_cnt != act->restarts)
-		return END(SN_ACT_VOID, "that run of it is over");
 	of = sn_view_member_of(info->comment, &restarts);
 	if (of) {
 		rc = load(of, &jobs, &base, text);
@@ -223,6 +219,19 @@ static bool names(const char *list, const char *node)
 	return is;
 }
 
+static int update(job_desc_msg_t *desc, uint32_t job, const char *what,
+		  enum sn_act_end *ret, struct sn_err *text)
+{
+	if (!slurm_update_job(desc))
+		return END(SN_ACT_DONE, "%s", what);
+	/* It has started, or ended, since it was looked at. */
+	if (errno == ESLURM_JOB_NOT_PENDING || errno == ESLURM_JOB_FINISHED ||
+	    errno == ESLURM_INVALID_JOB_ID)
+		return sn_err_set(text, -EBUSY, "job %u has changed: %s", job,
+				  slurm_strerror(errno));
+	return failed(errno, ret, text);
+}
+
 static int start(const struct sn_act *act, const slurm_job_info_t *info, time_t now,
 		     enum sn_act_end *ret, struct sn_err *text)
 {
@@ -230,10 +239,6 @@ static int start(const struct sn_act *act, const slurm_job_info_t *info, time_t 
 	bool waits;
 	int stale = 0;
 
-	if (!info || base_state(info) > JOB_SUSPENDED)
-		return END(SN_ACT_VOID, "it has ended");
-	if (info->restart_cnt != act->restarts)
-		return END(SN_ACT_VOID, "that run of it is over");
 	if (is_running(info))
 		return END(SN_ACT_ALREADY, "it runs");
 	if (!info->priority)
@@ -257,28 +262,16 @@ static int start(const struct sn_act *act, const slurm_job_info_t *info, time_t 
 		desc.begin_time = now;
 	if (stale)
 		desc.req_nodes = (char *)"";
-	if (slurm_update_job(&desc)) {
-		/* It has started, or ended, since it was looked at. */
-		if (errno == ESLURM_JOB_NOT_PENDING || errno == ESLURM_JOB_FINISHED ||
-		    errno == ESLURM_INVALID_JOB_ID)
-			return sn_err_set(text, -EBUSY, "job %u has changed: %s", info->job_id,
-					  slurm_strerror(errno));
-		return failed(errno, ret, text);
-	}
-	return END(SN_ACT_DONE, "%s", stale ? "its list of nodes is cleared" : "");
+	return update(&desc, info->job_id, stale ? "its list of nodes is cleared" : "", ret, text);
 }
 
-static int release(const struct sn_act *act, const slurm_job_info_t *info, time_t now,
-		   enum sn_act_end *ret, struct sn_err *text)
+static int release(const slurm_job_info_t *info, time_t now, enum sn_act_end *ret,
+		   struct sn_err *text)
 {
 	job_desc_msg_t desc;
 	uint32_t failures;
 	time_t at;
 
-	if (!info || base_state(info) > JOB_SUSPENDED)
-		return END(SN_ACT_VOID, "it has ended");
-	if (info->restart_cnt != act->restarts)
-		return END(SN_ACT_VOID, "that run of it is over");
 	if (is_running(info) || info->priority)
 		return END(SN_ACT_ALREADY, "it is not held");
 	failures = sn_view_launch_failures(info->priority, info->state_reason == WAIT_HELD_USER,
@@ -295,14 +288,20 @@ static int release(const struct sn_act *act, const slurm_job_info_t *info, time_
 				  info->job_id, failures, (long long)(at - now) + 1);
 	sn_api_init_update(&desc, info->job_id);
 	desc.priority = INFINITE; /* as scontrol release */
-	if (slurm_update_job(&desc)) {
-		if (errno == ESLURM_JOB_NOT_PENDING || errno == ESLURM_JOB_FINISHED ||
-		    errno == ESLURM_INVALID_JOB_ID)
-			return sn_err_set(text, -EBUSY, "job %u has changed: %s", info->job_id,
-					  slurm_strerror(errno));
-		return failed(errno, ret, text);
-	}
-	return END(SN_ACT_DONE, "%s", "");
+	return update(&desc, info->job_id, "", ret, text);
+}
+
+/* Has the job ended, or is it in another run by now? *ret is what that makes of the act. */
+static bool is_over(const struct sn_act *act, const slurm_job_info_t *info,
+		    enum sn_act_end *ret, struct sn_err *text)
+{
+	if (!info || base_state(info) > JOB_SUSPENDED)
+		(void)END(act->kind == SN_ACT_CANCEL ? SN_ACT_ALREADY : SN_ACT_VOID, "it has ended");
+	else if (info->restart_cnt != act->restarts)
+		(void)END(SN_ACT_VOID, "that run of it is over");
+	else
+		return false;
+	return true;
 }
 
 static int on_job(const struct sn_act *act, enum sn_act_end *ret, struct sn_err *text)
@@ -315,12 +314,14 @@ static int on_job(const struct sn_act *act, enum sn_act_end *ret, struct sn_err 
 		return rc;
 	if (act->kind == SN_ACT_REQUEUE)
 		rc = requeue_job(act, info, ret, text);
+	else if (is_over(act, info, ret, text))
+		rc = 0;
 	else if (act->kind == SN_ACT_START)
-		rc = start(act, info, jobs ? jobs->last_update : 0, ret, text);
+		rc = start(act, info, jobs->last_update, ret, text);
 	else if (act->kind == SN_ACT_RELEASE)
-		rc = release(act, info, jobs ? jobs->last_update : 0, ret, text);
+		rc = release(info, jobs->last_update, ret, text);
 	else
-		rc = cancel_job(act, info, ret, text);
+		rc = cancel_job(info, ret, text);
 	if (jobs)
 		slurm_free_job_info_msg(jobs);
 	return rc;
