@@ -26,6 +26,7 @@
 #include "elastic/daemon.h"
 #include "elastic/metricsweb.h"
 #include "elastic/ops.h"
+#include "tests/unit/followstubs.h"
 #include "tests/bench/snruns.h"
 
 #define PER 50 /* nodes of a supernode */
@@ -98,37 +99,6 @@ NONE(op_health_wanted)
 NONE(op_pool)
 NONE(op_status)
 NONE(follow_hold)
-
-bool follow_is_unknown(const struct sn_daemon *daemon, uint32_t job)
-{
-	(void)daemon, (void)job;
-	return true;
-}
-
-void follow_unknown(struct sn_daemon *daemon, uint32_t job)
-{
-	(void)daemon, (void)job;
-}
-
-void follow_soon(struct sn_daemon *daemon)
-{
-	(void)daemon;
-}
-
-void follow_hint(struct sn_daemon *daemon)
-{
-	(void)daemon;
-}
-
-void keep_events(struct sn_daemon *daemon)
-{
-	(void)daemon;
-}
-
-void followers_tell(struct sn_daemon *daemon)
-{
-	(void)daemon;
-}
 
 static int phase_fd[2], go_fd[2]; /* what is done; go on */
 

@@ -27,6 +27,7 @@
 
 #include "elastic/act_internal.h"
 #include "elastic/attach.h"
+#include "tests/unit/actloop.h"
 
 enum { ZOMBIE, KEPT, WAITS, MEMBER, PLAIN, HELD, CARED, FAILED, JOBS }; /* job numbers are 1 more */
 enum { LOST, ODD, GOOD, NODES };
@@ -74,8 +75,6 @@ struct bed_world {
 };
 static struct bed_world *world;
 static char bed_dir[] = "/tmp/sn-act-XXXXXX";
-static struct sn_work *bed_todo[2];
-static int64_t bed_timer; /* ms; 0: off */
 static struct sn_daemon *bed_d;
 static struct { attach_done_fn fn; void *ctx; int rc; } bed_told;
 
@@ -252,34 +251,6 @@ int64_t sn_loop_now(void)
 	return world->ms;
 }
 
-int sn_loop_timer(struct sn_loop *loop, sn_timer_fn fn, void *ctx, struct sn_timer **ret,
-		  struct sn_err *err)
-{
-	(void)loop, (void)ctx, (void)err;
-	*ret = (struct sn_timer *)fn;
-	return 0;
-}
-
-void sn_timer_set(struct sn_timer *timer, int64_t in_ms)
-{
-	(void)timer;
-	bed_timer = world->ms + (in_ms > 0 ? in_ms : 1);
-}
-
-void sn_timer_end(struct sn_timer *timer)
-{
-	(void)timer;
-}
-
-void sn_pool_give(struct sn_pool *pool, struct sn_work *work)
-{
-	int i = pool == (struct sn_pool *)&bed_todo[1];
-
-	if (bed_todo[i])
-		abort(); /* there is never more than one */
-	bed_todo[i] = work;
-}
-
 int sn_lead_check(const struct sn_lead *lead, struct sn_err *err)
 {
 	enum how how = point("sn_lead_check", P_ASK);
@@ -287,26 +258,6 @@ int sn_lead_check(const struct sn_lead *lead, struct sn_err *err)
 	(void)lead;
 	after(how);
 	return how ? sn_err_set(err, -EIO, "the state directory cannot be read") : 0;
-}
-
-struct json_object *request_ok(void)
-{
-	return NULL;
-}
-
-void request_answer(struct sn_daemon *d, struct sn_request *r, struct json_object *answer)
-{
-	(void)d, (void)r, (void)answer;
-}
-
-void request_free(struct sn_request *r)
-{
-	(void)r;
-}
-
-void follow_poll(struct sn_daemon *d)
-{
-	(void)d;
 }
 
 double sn_daemon_now(void)

@@ -181,18 +181,18 @@ static void want(struct sn_daemon *d)
 
 static bool is_quiet(const struct sn_daemon *d)
 {
-	return d->acts->ready && !d->acts->n && !bed_todo[0] && !bed_todo[1] && !d->acts->holes &&
+	return d->acts->ready && !d->acts->n && !loop_todo[0] && !loop_todo[1] && !d->acts->holes &&
 		!bed_told.fn && world->node[ODD].drained && world->dp == 4 && making == IDLE;
 }
 
 static void turn(struct sn_daemon *d)
 {
 	for (int i = 0; i < 2; i++) {
-		struct sn_work *work = bed_todo[i];
+		struct sn_work *work = loop_todo[i];
 
 		if (!work)
 			continue;
-		bed_todo[i] = NULL;
+		loop_todo[i] = NULL;
 		work->run(work);
 		work->done(work);
 	}
@@ -202,8 +202,8 @@ static void turn(struct sn_daemon *d)
 		bed_told.fn = NULL;
 		fn(bed_told.ctx, bed_told.rc, "it does not answer", NULL);
 	}
-	if (bed_timer && world->ms >= bed_timer) {
-		bed_timer = 0;
+	if (loop_timer && world->ms >= loop_timer) {
+		loop_timer = 0;
 		((sn_timer_fn)d->acts->timer)(d);
 	}
 	world->ms += STEP_MS;
@@ -219,8 +219,8 @@ static void run_daemon(void)
 	if (!d || act_start(d, NULL))
 		abort();
 	d->duty = SN_DUTY_IN_CHARGE;
-	d->disk = (struct sn_pool *)&bed_todo[0];
-	d->slurm_write = (struct sn_pool *)&bed_todo[1];
+	d->disk = LOOP_DISK;
+	d->slurm_write = LOOP_SLURM;
 	d->options.dry_run = world->dry_run;
 	d->since_load.requeue_wait = REQUEUE_WAIT;
 	d->since_load.booted = BOOTED;

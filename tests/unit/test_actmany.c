@@ -25,15 +25,14 @@
 #include "elastic/act_internal.h"
 #include "elastic/actslurm.h"
 #include "elastic/attach.h"
+#include "tests/unit/actloop.h"
 
 #define MANY 5000
 #define STEP_MS 100
 
 static struct sn_daemon *d;
 static int64_t now_ms;
-static struct sn_work *todo[2]; /* disk, slurm */
-static int64_t timer_ms; /* when; 0: off */
-static uint32_t started[MANY], events, answers;
+static uint32_t started[MANY], events;
 static uint64_t compared; /* actions with actions */
 static bool no_slurm;
 static double longest; /* ms of CPU that the loop was held up */
@@ -51,58 +50,10 @@ double sn_daemon_now(void)
 	return 1700000000 + (double)now_ms / 1000;
 }
 
-int sn_loop_timer(struct sn_loop *loop, sn_timer_fn fn, void *ctx, struct sn_timer **ret,
-		  struct sn_err *err)
-{
-	(void)loop, (void)ctx, (void)err;
-	*ret = (struct sn_timer *)fn;
-	return 0;
-}
-
-void sn_timer_set(struct sn_timer *timer, int64_t in_ms)
-{
-	(void)timer;
-	timer_ms = now_ms + (in_ms > 0 ? in_ms : 0);
-}
-
-void sn_timer_end(struct sn_timer *timer)
-{
-	(void)timer;
-}
-
-void sn_pool_give(struct sn_pool *pool, struct sn_work *work)
-{
-	int i = pool == (struct sn_pool *)&todo[1];
-
-	assert_null(todo[i]);
-	todo[i] = work;
-}
-
 int sn_lead_check(const struct sn_lead *lead, struct sn_err *err)
 {
 	(void)lead, (void)err;
 	return 0;
-}
-
-struct json_object *request_ok(void)
-{
-	return NULL;
-}
-
-void request_answer(struct sn_daemon *daemon, struct sn_request *r, struct json_object *answer)
-{
-	(void)daemon, (void)r, (void)answer;
-	answers++;
-}
-
-void request_free(struct sn_request *r)
-{
-	(void)r;
-}
-
-void follow_poll(struct sn_daemon *daemon)
-{
-	(void)daemon;
 }
 
 const struct sn_event *daemon_event(struct sn_daemon *daemon, const char *kind, const char *node,
@@ -213,18 +164,18 @@ static void turn(void)
 	double from;
 
 	for (int i = 0; i < 2; i++) {
-		struct sn_work *work = todo[i];
+		struct sn_work *work = loop_todo[i];
 
 		if (!work)
 			continue;
-		todo[i] = NULL;
+		loop_todo[i] = NULL;
 		work->run(work);
 		from = cpu_ms();
 		work->done(work);
 		held(from);
 	}
-	if (timer_ms && now_ms >= timer_ms) {
-		timer_ms = 0;
+	if (loop_timer && now_ms >= loop_timer) {
+		loop_timer = 0;
 		from = cpu_ms();
 		((sn_timer_fn)d->acts->timer)(d);
 		held(from);
@@ -237,11 +188,11 @@ static void settle(void)
 	for (uint32_t i = 0; i < 4 * MANY && (d->acts->n || !d->acts->ready); i++) {
 		turn();
 		now_ms += 1;
-		if (!todo[0] && !todo[1])
+		if (!loop_todo[0] && !loop_todo[1])
 			now_ms += STEP_MS;
 	}
 	assert_int_equal(d->acts->n, 0);
-	for (uint32_t i = 0; i < 50 && (todo[0] || todo[1]); i++)
+	for (uint32_t i = 0; i < 50 && (loop_todo[0] || loop_todo[1]); i++)
 		turn();
 }
 
@@ -249,9 +200,9 @@ static int make(void **state)
 {
 	(void)state;
 	now_ms = 1000;
-	timer_ms = 0;
+	loop_timer = 0;
 	no_slurm = false;
-	compared = events = answers = 0;
+	compared = events = loop_answers = 0;
 	longest = 0;
 	memset(started, 0, sizeof(started));
 	strcpy(dir, "/tmp/sn-actmany-XXXXXX");
@@ -259,8 +210,8 @@ static int make(void **state)
 	if (!mkdtemp(dir) || act_start(d, NULL))
 		return -1;
 	d->duty = SN_DUTY_IN_CHARGE;
-	d->disk = (struct sn_pool *)&todo[0];
-	d->slurm_write = (struct sn_pool *)&todo[1];
+	d->disk = LOOP_DISK;
+	d->slurm_write = LOOP_SLURM;
 	d->since_load.requeue_wait = 121;
 	strcpy(d->lead.dir, dir);
 	d->nodes = sn_view_nodes_new(1);
@@ -276,9 +227,9 @@ static void stop(void)
 {
 	d->stopping = true;
 	for (int i = 0; i < 2; i++)
-		if (todo[i]) {
-			todo[i]->done(todo[i]);
-			todo[i] = NULL;
+		if (loop_todo[i]) {
+			loop_todo[i]->done(loop_todo[i]);
+			loop_todo[i] = NULL;
 		}
 	act_end(d);
 	sn_view_nodes_free(d->nodes);
@@ -355,8 +306,8 @@ static void an_heir_is_not_held_up(void **state)
 	d = calloc(1, sizeof(*d));
 	assert_int_equal(act_start(d, NULL), 0);
 	d->duty = SN_DUTY_IN_CHARGE;
-	d->disk = (struct sn_pool *)&todo[0];
-	d->slurm_write = (struct sn_pool *)&todo[1];
+	d->disk = LOOP_DISK;
+	d->slurm_write = LOOP_SLURM;
 	strcpy(d->lead.dir, dir);
 	no_slurm = false;
 	longest = 0;

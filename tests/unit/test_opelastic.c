@@ -19,6 +19,7 @@
 #include "elastic/attach.h"
 #include "elastic/daemon.h"
 #include "elastic/ops.h"
+#include "tests/unit/followstubs.h"
 
 #define JOBS 200 /* 1000 + i; the last is another user's */
 #define NODES 64
@@ -28,7 +29,6 @@
 static struct sn_daemon *d;
 static int64_t now_ms;
 static char code[32]; /* of the last answer; "": it was good */
-static uint32_t looks; /* that hints have asked for */
 static uint64_t last_order; /* sent to an snrun */
 
 /* ---- what opelastic.c, attach.c and telling.c call ---------------------------------------- */
@@ -117,38 +117,6 @@ void follow_hold(struct sn_daemon *daemon, struct sn_request *r)
 {
 	(void)daemon;
 	request_free(r);
-}
-
-bool follow_is_unknown(const struct sn_daemon *daemon, uint32_t job)
-{
-	(void)daemon, (void)job;
-	return true;
-}
-
-void follow_unknown(struct sn_daemon *daemon, uint32_t job)
-{
-	(void)daemon, (void)job;
-}
-
-void follow_soon(struct sn_daemon *daemon)
-{
-	(void)daemon;
-}
-
-void follow_hint(struct sn_daemon *daemon)
-{
-	(void)daemon;
-	looks++;
-}
-
-void keep_events(struct sn_daemon *daemon)
-{
-	(void)daemon;
-}
-
-void followers_tell(struct sn_daemon *daemon)
-{
-	(void)daemon;
 }
 
 /* ---- the bed ------------------------------------------------------------------------------- */
@@ -273,25 +241,25 @@ static void hints_without_end(void **state)
 static void hints_of_nodes(void **state)
 {
 	(void)state;
-	looks = 0;
+	stub_looks = 0;
 	attach(1000, OWNER);
 	ask(op_elastic_hint, 0, "{\"job\":1000,\"node\":\"n01\",\"what\":\"ended\"}");
 	assert_string_equal(code, "");
 	/* The job may have ended long ago, and the daemon know it. */
 	ask(op_elastic_hint, 0, "{\"job\":77,\"node\":\"n01\",\"what\":\"ended\"}");
 	assert_string_equal(code, "");
-	assert_int_equal(looks, 2);
+	assert_int_equal(stub_looks, 2);
 	/* Users only for theirs. */
 	ask(op_elastic_hint, OWNER, "{\"job\":1000}");
 	assert_string_equal(code, "");
-	assert_int_equal(looks, 3);
+	assert_int_equal(stub_looks, 3);
 	ask(op_elastic_hint, OTHER, "{\"job\":1000}");
 	assert_string_equal(code, SN_OP_CODE_REFUSED);
 	ask(op_elastic_hint, OTHER, "{\"job\":77}");
 	assert_string_equal(code, SN_OP_CODE_NOT_FOUND);
 	ask(op_elastic_hint, OTHER, "{}");
 	assert_string_equal(code, SN_OP_CODE_INVALID);
-	assert_int_equal(looks, 3);
+	assert_int_equal(stub_looks, 3);
 	/* No node is believed to be lost, by whoever it was. */
 	for (uint32_t i = 0; i < 20; i++)
 		ask(op_elastic_hint, i & 1 ? OWNER : 0, "{\"job\":1000,\"node\":\"n%02u\",\"what\":\"failed\"}", i);
