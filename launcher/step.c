@@ -203,8 +203,11 @@ static void pass_deadline(struct step *s)
 	}
 	if (s->soft_at && now >= s->soft_at && !s->killed) {
 		s->soft_at = 0;
-		snrun_say("the ranks were asked to save and end and have not yet; they are killed %lld s from now",
-			  (long long)(s->deadline > now ? (s->deadline - now) / 1000 : 0));
+		if (step_any_pending(s))
+			snrun_say("the ranks are to save and end, and cannot be asked as long as slurmctld does not answer; they go on");
+		else
+			snrun_say("the ranks were asked to save and end and have not yet; they are killed %lld s from now",
+				  (long long)(s->deadline > now ? (s->deadline - now) / 1000 : 0));
 	}
 	step_tell_again(s, now);
 	if (!s->deadline || now < s->deadline || step_wait_longer(s))

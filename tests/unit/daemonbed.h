@@ -465,4 +465,10 @@ static inline void bed_hand(uint32_t node, enum sn_cardkind kind, uint64_t cards
 	bed_set_extra(node, fresh);
 }
 
+static inline int quiet(void **state)
+{
+	(void)state;
+	return sn_log_open("/dev/null", SN_LOG_ERROR, NULL);
+}
+
 #endif

@@ -60,6 +60,9 @@ void oracle_done(struct oracle *o);
 /* Whether ranks[node] is a legal assignment; why (ORACLE_WHY bytes) may be
  * NULL. */
 bool oracle_legal(struct oracle *o, const uint32_t *ranks, char *why);
+/* Are there the spares wanted, on nodes of the kinds in `parts`? For oracle_key(). */
+bool oracle_spares_fit(const struct oracle *o, uint32_t s, const uint32_t *ranks,
+		       uint32_t most, uint32_t parts);
 /* The key of a legal assignment. */
 void oracle_key(struct oracle *o, const uint32_t *ranks,
 		struct oracle_key *ret);

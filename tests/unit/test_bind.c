@@ -19,101 +19,7 @@
 #include <cmocka.h>
 
 #include "launcher/bind.h"
-
-static hwloc_topology_t synthetic(const char *text)
-{
-	hwloc_topology_t topology;
-
-	assert_int_equal(hwloc_topology_init(&topology), 0);
-	assert_int_equal(hwloc_topology_set_synthetic(topology, text), 0);
-	assert_int_equal(hwloc_topology_load(topology), 0);
-	return topology;
-}
-
-static hwloc_cpuset_t cpus(const char *list)
-{
-	hwloc_cpuset_t set = hwloc_bitmap_alloc();
-
-	assert_int_equal(hwloc_bitmap_list_sscanf(set, list), 0);
-	return set;
-}
-
-static hwloc_obj_t node(hwloc_topology_t topology, unsigned int n)
-{
-	hwloc_obj_t obj = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, n);
-
-	assert_non_null(obj);
-	return obj;
-}
-
-static void list_is(hwloc_const_bitmap_t set, const char *want)
-{
-	char *text;
-
-	if (!set) {
-		assert_null(want);
-		return;
-	}
-	assert_true(hwloc_bitmap_list_asprintf(&text, set) >= 0);
-	assert_string_equal(text, want);
-	free(text);
-}
-
-/* What holds whatever is asked. */
-static void promises_hold(const struct sn_bind_ask *ask,
-			  const struct sn_bind *bind)
-{
-	hwloc_cpuset_t allowed = hwloc_bitmap_dup(ask->allowed);
-	uint32_t r, q, alike;
-
-	hwloc_bitmap_and(allowed, allowed,
-			 hwloc_topology_get_topology_cpuset(ask->topology));
-	assert_int_equal(bind->n, ask->n);
-	for (r = 0; r < ask->n; r++) {
-		hwloc_obj_t near = ask->near ? ask->near[r] : NULL;
-		hwloc_cpuset_t local = hwloc_bitmap_dup(allowed);
-
-		assert_false(hwloc_bitmap_iszero(bind->cpus[r]));
-		assert_true(hwloc_bitmap_isincluded(bind->cpus[r], allowed));
-		if (ask->n <= (uint32_t)hwloc_bitmap_weight(allowed))
-			for (q = 0; q < r; q++)
-				assert_false(hwloc_bitmap_intersects(bind->cpus[r],
-								     bind->cpus[q]));
-		if (near)
-			hwloc_bitmap_and(local, local, near->cpuset);
-		for (alike = 0, q = 0; near && q < ask->n; q++)
-			alike += !ask->near[q] ||
-				hwloc_bitmap_intersects(ask->near[q]->cpuset,
-							near->cpuset) ||
-				!hwloc_bitmap_intersects(ask->near[q]->cpuset,
-							 allowed);
-		/* Enough for all that might want them: it must be here. */
-		if (near && (uint32_t)hwloc_bitmap_weight(local) >= alike)
-			assert_true(hwloc_bitmap_isincluded(bind->cpus[r], local));
-		if (bind->how[r] == SN_BIND_LOCAL)
-			assert_true(hwloc_bitmap_isincluded(bind->cpus[r], local));
-		if (bind->memory[r]) {
-			assert_false(hwloc_bitmap_iszero(bind->memory[r]));
-			assert_true(hwloc_bitmap_isincluded(bind->memory[r],
-				hwloc_topology_get_topology_nodeset(ask->topology)));
-		}
-		hwloc_bitmap_free(local);
-	}
-	hwloc_bitmap_free(allowed);
-}
-
-static void decide(hwloc_topology_t topology, const char *allowed,
-		   const hwloc_obj_t *near, uint32_t n, struct sn_bind *ret)
-{
-	hwloc_cpuset_t set = allowed ? cpus(allowed) :
-		hwloc_bitmap_dup(hwloc_topology_get_topology_cpuset(topology));
-	struct sn_bind_ask ask = { topology, set, near, n };
-	struct sn_err err = { "" };
-
-	assert_int_equal(sn_bind_decide(&ask, ret, &err), 0);
-	promises_hold(&ask, ret);
-	hwloc_bitmap_free(set);
-}
+#include "tests/unit/bindbed.h"
 
 static void slices_are_even_and_in_order(void **state)
 {
@@ -404,91 +310,6 @@ static void random_masks_on_random_machines(void **state)
 	}
 }
 
-/* ---- real machines, where the shared data is ------------------------------- */
-
-static hwloc_topology_t real(const char *name)
-{
-	const char *dir = getenv("SN_SHARED"), *src = getenv("SN_SRCDIR");
-	hwloc_topology_t topology;
-	struct sn_err err = { "" };
-	char path[4096];
-
-	if (dir)
-		snprintf(path, sizeof(path), "%s/data/hwloc/%s", dir, name);
-	else
-		snprintf(path, sizeof(path), "%s/../shared/data/hwloc/%s",
-			 src ? src : ".", name);
-	if (access(path, R_OK))
-		return NULL;
-	if (sn_bind_load(path, &topology, &err))
-		fail_msg("%s", err.text);
-	return topology;
-}
-
-/* places: how many memory domains the cards are in; they may share no cache. */
-static void check_real(const char *name, uint32_t cards, uint32_t places)
-{
-	hwloc_topology_t topology = real(name);
-	hwloc_obj_t near[16], all[16];
-	struct sn_bind bind;
-	uint32_t r, q, distinct = 0;
-
-	if (!topology)
-		return;
-	for (r = 0; r < cards; r++) {
-		near[r] = sn_bind_near_name(topology, r);
-		assert_non_null(near[r]);
-		for (q = 0; q < r && !hwloc_bitmap_isequal(near[q]->nodeset, near[r]->nodeset); q++)
-			;
-		distinct += q == r;
-	}
-	assert_int_equal(distinct, places);
-	assert_null(sn_bind_near_name(topology, cards));
-	decide(topology, NULL, near, cards, &bind);
-	for (r = 0; r < cards; r++) {
-		/* Local memory, and not all of it. */
-		if (places > 1 && bind.how[r] == SN_BIND_LOCAL)
-			assert_true(bind.memory[r] &&
-				    hwloc_bitmap_isincluded(bind.memory[r], near[r]->nodeset));
-	}
-	sn_bind_done(&bind);
-	decide(topology, "0", near, cards, &bind);
-	list_is(bind.cpus[cards - 1], "0");
-	sn_bind_done(&bind);
-	decide(topology, NULL, NULL, cards, &bind);
-	sn_bind_done(&bind);
-	/* All cards at one place, as if the rest were another job's. */
-	for (r = 0; r < cards; r++)
-		all[r] = near[0];
-	decide(topology, NULL, all, cards, &bind);
-	sn_bind_done(&bind);
-	hwloc_topology_destroy(topology);
-}
-
-static void eight_gcds_in_four_numa_domains(void **state)
-{
-	(void)state;
-	check_real("mpibind_eas-tioga.xml", 8, 4);
-}
-
-static void eight_t4_in_two_numa_domains(void **state)
-{
-	(void)state;
-	check_real("mpibind_g4dnmetal.xml", 8, 2);
-}
-
-static void eight_mi50(void **state)
-{
-	(void)state;
-	check_real("flux_rsmi_corona240.xml", 8, 2);
-}
-
-static void sixteen_v100_and_fewer_cpus(void **state)
-{
-	(void)state;
-	check_real("dgx2_v2.xml", 16, 2);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -503,10 +324,6 @@ int main(void)
 		cmocka_unit_test(nothing_allowed_is_told),
 		cmocka_unit_test(an_unreadable_file_is_told),
 		cmocka_unit_test(random_masks_on_random_machines),
-		cmocka_unit_test(eight_gcds_in_four_numa_domains),
-		cmocka_unit_test(eight_t4_in_two_numa_domains),
-		cmocka_unit_test(eight_mi50),
-		cmocka_unit_test(sixteen_v100_and_fewer_cpus),
 	};
 
 	return cmocka_run_group_tests_name("bind", tests, NULL, NULL);

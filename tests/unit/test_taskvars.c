@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * test_taskvars.c - the variables that a task gets.
+ */
 #include "config.h"
 
 #include <errno.h>
@@ -14,107 +17,9 @@
 #include <cmocka.h>
 
 #include "launcher/taskvars.h"
-
-/* ---- an environment -------------------------------------------------------- */
-
-#define MOST 128
-
-struct fake {
-	char *name[MOST], *value[MOST];
-	size_t n;
-};
-
-static size_t find(struct fake *env, const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < env->n && strcmp(env->name[i], name); i++)
-		;
-	return i;
-}
-
-static const char *get(void *ctx, const char *name)
-{
-	struct fake *env = ctx;
-	size_t i = find(env, name);
-
-	return i < env->n ? env->value[i] : NULL;
-}
-
-static void set(void *ctx, const char *name, const char *value)
-{
-	struct fake *env = ctx;
-	size_t i = find(env, name);
-
-	assert_true(i < MOST);
-	if (i < env->n) {
-		free(env->value[i]);
-	} else {
-		env->name[env->n++] = strdup(name);
-	}
-	env->value[i] = strdup(value);
-}
-
-static void unset(void *ctx, const char *name)
-{
-	struct fake *env = ctx;
-	size_t i = find(env, name);
-
-	if (i == env->n)
-		return;
-	free(env->name[i]);
-	free(env->value[i]);
-	env->n--;
-	env->name[i] = env->name[env->n];
-	env->value[i] = env->value[env->n];
-}
-
-static void clear(struct fake *env)
-{
-	while (env->n)
-		unset(env, env->name[0]);
-}
-
-static void apply(const struct sn_task *task, struct fake *env,
-		  struct sn_err *complaint)
-{
-	struct sn_taskenv io = { get, set, unset, env };
-
-	assert_int_equal(sn_taskvars_apply(task, &io, complaint), 0);
-}
-
-static void is(struct fake *env, const char *name, const char *want)
-{
-	const char *value = get(env, name);
-
-	if (!want && value)
-		fail_msg("%s=%s, and it should not be set", name, value);
-	if (want && (!value || strcmp(value, want)))
-		fail_msg("%s is %s, want %s", name, value ? value : "not set", want);
-}
+#include "tests/unit/taskbed.h"
 
 /* ---- a task ---------------------------------------------------------------- */
-
-static struct sn_layout layout;
-static struct sn_policy policy;
-
-/* Rank 13 of 32 on the second of four nodes. */
-static struct sn_task some_task(void)
-{
-	struct sn_task task = {
-		.rank = 13, .local = 5, .world = 32, .local_world = 8,
-		.n_nodes = 4, .has_group = true, .group = 1, .job = 1000,
-		.step = 2, .master = "n001", .layout = &layout, .atom = 1,
-		.supernode = "sn1", .supernode_index = 0, .n_supernodes = 2,
-		.job_dir = "/home/ann/.supernode/1000", .cards = "6",
-		.node_cards = "0,1,2,3,4,6,7", .vendor = SN_VENDOR_ASCEND,
-		.policy = &policy,
-	};
-
-	assert_int_equal(sn_layout_parse("tp=4,ep=8,etp=1,pp=2,dp=4", 8, &layout, NULL), 0);
-	sn_policy_init(&policy);
-	return task;
-}
 
 static void torchruns_full_list(void **state)
 {
@@ -368,85 +273,6 @@ static void hints_by_shape_where_wanted(void **state)
 	}
 }
 
-static void the_user_wins_over_the_site_and_the_site_over_us(void **state)
-{
-	struct sn_task task = some_task();
-	struct fake env = { .n = 0 };
-	struct sn_err complaint;
-
-	(void)state;
-	strcpy(policy.task_env, "HCCL_CONNECT_TIMEOUT=3600 SITE=a=b MASTER_PORT=29500 EMPTY=");
-	set(&env, "MASTER_PORT", "7");
-	set(&env, "HCCL_BUFFSIZE", "400");
-	apply(&task, &env, &complaint);
-	is(&env, "HCCL_CONNECT_TIMEOUT", "3600");
-	is(&env, "SITE", "a=b");
-	is(&env, "EMPTY", "");
-	is(&env, "MASTER_PORT", "7");
-	is(&env, "HCCL_BUFFSIZE", "400");
-	assert_string_equal(complaint.text, "");
-	clear(&env);
-}
-
-/* One user's variable; what is said of it. */
-static void says(struct sn_task *task, const char *name, const char *value,
-		 const char *what)
-{
-	struct fake env = { .n = 0 };
-	struct sn_err complaint;
-
-	set(&env, name, value);
-	apply(task, &env, &complaint);
-	is(&env, name, value);
-	if (!what && *complaint.text)
-		fail_msg("%s=%s: %s", name, value, complaint.text);
-	if (what && (!strstr(complaint.text, name) ||
-		     !strstr(complaint.text, what)))
-		fail_msg("%s=%s: \"%s\" has no \"%s\"", name, value,
-			 complaint.text, what);
-	clear(&env);
-}
-
-static void what_breaks_the_run_is_kept_and_told(void **state)
-{
-	struct sn_task task = some_task();
-
-	(void)state;
-	task.rank = 0;
-	task.local = 0;
-	task.group = 0;
-	task.cards = "0";
-	/* Right for rank 0, but all ranks have it. */
-	says(&task, "RANK", "0", "not the same in all tasks");
-	says(&task, "LOCAL_RANK", "0", "not the same");
-	says(&task, "GROUP_RANK", "0", "not the same");
-	says(&task, "TP_RANK", "0", "not the same");
-	says(&task, "RANK_ID", "0", "not the same");
-	says(&task, "DEVICE_ID", "0", NULL); /* each sees its own card only */
-	says(&task, "DEVICE_ID", "3", "this step's is 0");
-	policy.visible_cards = 1;
-	task.node_cards = "0,1,2,3";
-	says(&task, "DEVICE_ID", "0", "not the same");
-	policy.visible_cards = 0;
-	says(&task, "CP_RANK", "0", NULL); /* cp is 1 */
-	says(&task, "CP_RANK", "1", "this step's is 0");
-	says(&task, "WORLD_SIZE", "32", NULL);
-	says(&task, "WORLD_SIZE", "16", "this step's is 32");
-	says(&task, "TP_SIZE", "8", "this step's is 4");
-	says(&task, "MASTER_ADDR", "n001", NULL);
-	says(&task, "MASTER_ADDR", "login", "this step's is n001");
-	says(&task, "MASTER_PORT", "29500", NULL);
-	says(&task, "HCCL_LOGIC_SUPERPOD_ID", "mine", NULL);
-	says(&task, "ASCEND_RT_VISIBLE_DEVICES", "0,1", NULL);
-	says(&task, "ASCEND_RT_VISIBLE_DEVICES", "1,10", "the task's card is 0");
-	task.table = "/t.json";
-	says(&task, "HCCL_LOGIC_SUPERPOD_ID", "mine", "/t.json");
-	task.vendor = SN_VENDOR_NVIDIA;
-	says(&task, "DEVICE_ID", "5", NULL);
-	says(&task, "HCCL_LOGIC_SUPERPOD_ID", "mine", NULL);
-	says(&task, "ASCEND_RT_VISIBLE_DEVICES", "5", NULL);
-}
-
 static void one_task_a_node_and_one_task(void **state)
 {
 	struct sn_task task = some_task();
@@ -466,80 +292,6 @@ static void one_task_a_node_and_one_task(void **state)
 	says(&task, "RANK", "0", NULL);
 	says(&task, "GROUP_RANK", "0", NULL);
 	says(&task, "RANK", "3", "this step's is 0");
-}
-
-static void all_conflicts_in_one_sentence(void **state)
-{
-	struct sn_task task = some_task();
-	struct fake env = { .n = 0 };
-	struct sn_err complaint;
-
-	(void)state;
-	set(&env, "RANK", "0");
-	set(&env, "MASTER_ADDR", "x\ny");
-	apply(&task, &env, &complaint);
-	assert_non_null(strstr(complaint.text, "RANK=0 ("));
-	assert_non_null(strstr(complaint.text, "), MASTER_ADDR=x?y ("));
-	assert_null(strchr(complaint.text, '\n'));
-	clear(&env);
-}
-
-static void the_users_own_table_is_a_table(void **state)
-{
-	struct sn_task task = some_task();
-	struct fake env = { .n = 0 };
-	struct sn_err complaint;
-
-	(void)state;
-	set(&env, "RANK_TABLE_FILE", "/u/mine.json");
-	apply(&task, &env, &complaint);
-	is(&env, "RANK_TABLE_FILE", "/u/mine.json");
-	is(&env, "HCCL_LOGIC_SUPERPOD_ID", NULL);
-	clear(&env);
-	/* Set to nothing: no table is wanted. */
-	task.table = "/t.json";
-	set(&env, "RANK_TABLE_FILE", "");
-	apply(&task, &env, &complaint);
-	is(&env, "RANK_TABLE_FILE", "");
-	is(&env, "HCCL_LOGIC_SUPERPOD_ID", "sn1");
-	clear(&env);
-}
-
-static void an_inner_step_does_not_inherit(void **state)
-{
-	struct sn_task task = some_task();
-	struct fake env = { .n = 0 };
-	struct sn_err complaint;
-
-	(void)state;
-	set(&env, "MASTER_PORT", "7"); /* the user's, also inside */
-	strcpy(policy.task_env, "SITE=1");
-	apply(&task, &env, NULL);
-	/* srun -n2 from inside rank 13 */
-	task.rank = 1;
-	task.local = 0;
-	task.world = 2;
-	task.local_world = 1;
-	task.n_nodes = 2;
-	task.step = 3;
-	task.layout = NULL;
-	task.unit = "u1";
-	apply(&task, &env, &complaint);
-	assert_string_equal(complaint.text, "");
-	is(&env, "RANK", "1");
-	is(&env, "WORLD_SIZE", "2");
-	is(&env, "LOCAL_RANK", "0");
-	is(&env, "TP_RANK", NULL);
-	is(&env, "TP_SIZE", NULL);
-	is(&env, "SUPERNODE_UNIT", "u1");
-	is(&env, "SITE", "1");
-	is(&env, "MASTER_PORT", "7");
-	/* And the one inside that. */
-	task.rank = 0;
-	apply(&task, &env, &complaint);
-	assert_string_equal(complaint.text, "");
-	is(&env, "RANK", "0");
-	clear(&env);
 }
 
 /* ---- the documentation ----------------------------------------------------- */
@@ -597,12 +349,7 @@ int main(void)
 		cmocka_unit_test(ascends_variables),
 		cmocka_unit_test(nvidias_variables),
 		cmocka_unit_test(hints_by_shape_where_wanted),
-		cmocka_unit_test(the_user_wins_over_the_site_and_the_site_over_us),
-		cmocka_unit_test(what_breaks_the_run_is_kept_and_told),
 		cmocka_unit_test(one_task_a_node_and_one_task),
-		cmocka_unit_test(all_conflicts_in_one_sentence),
-		cmocka_unit_test(the_users_own_table_is_a_table),
-		cmocka_unit_test(an_inner_step_does_not_inherit),
 		cmocka_unit_test(the_user_guide_lists_every_variable),
 	};
 
