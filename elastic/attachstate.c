@@ -208,6 +208,8 @@ static int read_all(struct json_object *o, uint32_t max_nodes, struct sn_attach_
 	if (!rc)
 		rc = read_seconds(o, "since_safe", &s->since_safe, err);
 	if (!rc)
+		rc = read_seconds(o, "since_memory", &s->since_memory, err);
+	if (!rc)
 		rc = read_seconds(o, "checkpoint_age", &age, err);
 	s->can_checkpoint = !rc && age >= 0;
 	if (!rc)

@@ -7,8 +7,8 @@
  *	 "min_dp": 2, "want_dp": 8, "cap_dp": 8, "max_dp": 12, "elastic": true,
  *	 "nodes": "n[001-012]", "on": [[12, 8, 255]], "spares": "n049",
  *	 "members": [{"job": 12, "dp": 2, "state": "pending", "replaces": false}],
- *	 "checkpoint_preset": "megatron", "since_safe": 17.5, "checkpoint_age": 20,
- *	 "checkpoint_seconds": 2.1, "progress": 1200, "requests": 0}
+ *	 "checkpoint_preset": "megatron", "since_safe": 17.5, "since_memory": 3.2,
+ *	 "checkpoint_age": 20, "checkpoint_seconds": 2.1, "progress": 1200, "requests": 0}
  *
  * nodes: those with ranks, in the order of ranks: the first has the lowest; on: for so
  * many of them in a row the ranks of each, and the bits of their cards. What snctl
@@ -49,6 +49,8 @@ struct sn_attach_state {
 	bool elastic; /* other sizes than dp are legal */
 	bool can_checkpoint; /* one has been seen, so the program knows how */
 	double since_safe; /* s of work that would be lost, when this was sent; < 0: not known */
+	double since_memory; /* the same where one node of the job is lost at most; < 0: no
+			      * checkpoint in memory */
 	double checkpoint_seconds; /* that the last one asked for took; < 0: not known */
 	uint64_t progress; /* whatever the program counts; 0: nothing */
 	uint32_t requests; /* checkpoints asked for so far */

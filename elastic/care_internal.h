@@ -112,6 +112,8 @@ int care_job_failures(struct care_job *job, const struct care_world *w,
 int care_job_domains(const struct care_job *job, const struct care_world *w,
 		     const struct sn_care_eyes *eyes, struct sn_ladder_domain **ret,
 		     struct sn_err *err);
+/* < 0: no checkpoint in memory. */
+double care_since_memory(const struct sn_attach *attach, const struct sn_care_eyes *eyes);
 double care_since_safe(const struct care_job *job, const struct sn_attach *attach,
 		       const struct sn_care_eyes *eyes);
 

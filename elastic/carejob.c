@@ -423,14 +423,25 @@ int care_job_domains(const struct care_job *job, const struct care_world *w,
 	return 0;
 }
 
+/* What was told then, now. */
+static double since(double then, const struct sn_attach *attach, const struct sn_care_eyes *eyes)
+{
+	bool runs = attach->state.phase == SN_ATTACH_RUNNING || attach->state.phase == SN_ATTACH_ENDING;
+
+	return then + (runs ? (double)(eyes->ms - attach->heard) / 1000 : 0);
+}
+
+double care_since_memory(const struct sn_attach *attach, const struct sn_care_eyes *eyes)
+{
+	return attach && attach->state.since_memory >= 0 ?
+		since(attach->state.since_memory, attach, eyes) : -1;
+}
+
 double care_since_safe(const struct care_job *job, const struct sn_attach *attach,
 		       const struct sn_care_eyes *eyes)
 {
-	const struct sn_attach_state *s = attach ? &attach->state : NULL;
-	bool runs = s && (s->phase == SN_ATTACH_RUNNING || s->phase == SN_ATTACH_ENDING);
-
-	if (s && s->since_safe >= 0)
-		return s->since_safe + (runs ? (double)(eyes->ms - attach->heard) / 1000 : 0);
+	if (attach && attach->state.since_safe >= 0)
+		return since(attach->state.since_safe, attach, eyes);
 	/* None was seen: all since it began. */
 	return job->ours->start > 0 && eyes->now > (double)job->ours->start ?
 		eyes->now - (double)job->ours->start : 0;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "launcher/checkpoint.h"
+#include "launcher/memsafe.h"
 #include "launcher/writefile.h"
 
 /* ---- the marker --------------------------------------------------------------- */
@@ -239,6 +240,10 @@ void sn_ckptwatch_start(struct sn_ckptwatch *watch, const char *dir, int64_t now
 	watch->had_iteration = watch->mark.has_iteration;
 	watch->started = watch->looked_at = now;
 	watch->asked = 0;
+	/* What these ranks have not saved is no safe point of theirs, and may be gone. */
+	sn_memsafe_forget(dir);
+	watch->memory = 0;
+	watch->memory_next = now + SN_CKPT_LOOK_MS;
 	if (!watch->durable && watch->mark.there) {
 		watch->age = age_by_files(watch, dir);
 		watch->age_at = now;
@@ -248,11 +253,34 @@ void sn_ckptwatch_start(struct sn_ckptwatch *watch, const char *dir, int64_t now
 void sn_ckptwatch_stop(struct sn_ckptwatch *watch, const char *dir, int64_t now)
 {
 	look(watch, dir, now, true);
+	/* Who goes on from memory has not lost it, but would by what is on disk. */
+	if (!watch->memory)
+		watch->carried = 0;
+	else if (watch->durable > watch->started)
+		watch->carried = now - watch->durable;
+	else
+		watch->carried += now - watch->started;
 	watch->started = watch->asked = 0;
+}
+
+static void look_at_memory(struct sn_ckptwatch *watch, const char *dir, int64_t now)
+{
+	uint64_t iteration;
+	size_t n;
+
+	if (!watch->started || now < watch->memory_next)
+		return;
+	if (sn_memsafe_look(dir, watch->generation, &iteration, &n) && iteration > watch->memory) {
+		watch->memory = iteration;
+		watch->memory_at = now;
+	}
+	/* A file each, on shared storage. */
+	watch->memory_next = now + SN_CKPT_LOOK_MS + (int64_t)n * SN_CKPT_MEMORY_MS;
 }
 
 void sn_ckptwatch_look(struct sn_ckptwatch *watch, const char *dir, int64_t now)
 {
+	look_at_memory(watch, dir, now);
 	if (watch->asked || now - watch->looked_at >= SN_CKPT_LOOK_MS)
 		look(watch, dir, now, false);
 }
@@ -290,11 +318,19 @@ void sn_ckptwatch_state(const struct sn_ckptwatch *watch, const char *dir,
 	*ret = (struct sn_ckptstate){
 		.since_safe = sn_ckpt_since_safe(now, watch->started, watch->durable,
 						 watch->started != 0),
+		.since_memory = -1,
 		.age = -1,
 		.seconds = watch->seconds,
 		.has_iteration = watch->mark.has_iteration,
 		.iteration = watch->mark.iteration,
 	};
+	if (watch->started && watch->durable <= watch->started)
+		ret->since_safe += (double)watch->carried / 1000;
+	if (watch->memory) {
+		ret->since_memory = sn_ckpt_since_safe(now, watch->started, watch->memory_at,
+						       watch->started != 0);
+		ret->memory = watch->memory;
+	}
 	if (watch->mark.there)
 		ret->age = watch->durable ? (double)(now - watch->durable) / 1000 :
 			watch->age + (double)(now - watch->age_at) / 1000;

@@ -25,6 +25,7 @@
  * whoever writes it may not rename it into place. */
 #define SN_CKPT_SETTLE_MS 1000
 #define SN_CKPT_LOOK_MS 2000 /* between looks while nothing is asked for */
+#define SN_CKPT_MEMORY_MS 10 /* more for each node that has checkpoints in memory */
 
 /* The marker as it is now: nothing there where it cannot be read. */
 void sn_ckptfile_look(const struct sn_ckpt *ckpt, const char *dir,
@@ -60,6 +61,11 @@ struct sn_ckptwatch {
 	struct stat progress; /* of its file when the ranks started */
 	uint64_t progress_iteration; /* of the marker then */
 	bool had_iteration;
+	uint32_t generation; /* the caller's to set before the ranks start */
+	/* In memory (memsafe.h): the last one, seen then; 0: none of these ranks. */
+	uint64_t memory;
+	int64_t memory_at, memory_next; /* when to look again */
+	int64_t carried; /* ms of work of earlier ranks that only memory may have */
 };
 
 void sn_ckptwatch_init(struct sn_ckptwatch *watch, const struct sn_ckpt *ckpt);
@@ -78,6 +84,9 @@ bool sn_ckptwatch_progressed(const struct sn_ckptwatch *watch, const char *dir);
 /* For who reports it. */
 struct sn_ckptstate {
 	double since_safe; /* s of work that would be lost now */
+	double since_memory; /* the same where one node is lost at most, and no region of
+			      * the pool besides; < 0: no checkpoint in memory */
+	uint64_t memory; /* the iteration of that one */
 	double age; /* s, of the last checkpoint; < 0: there is none */
 	double seconds; /* that the last took; < 0: not known */
 	bool has_iteration;

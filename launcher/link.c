@@ -108,11 +108,15 @@ bool snrun_link_is_there(const struct snrun *run)
 	return there;
 }
 
+/* Since the latest of either kind. */
 static double safe_of(json_object *state)
 {
 	json_object *v;
+	double safe = json_object_object_get_ex(state, "since_safe", &v) ? json_object_get_double(v) : -1;
+	double memory = json_object_object_get_ex(state, "since_memory", &v) ?
+		json_object_get_double(v) : safe;
 
-	return json_object_object_get_ex(state, "since_safe", &v) ? json_object_get_double(v) : -1;
+	return memory < safe ? memory : safe;
 }
 
 void snrun_link_tell(const struct snrun *run)

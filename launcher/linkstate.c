@@ -91,7 +91,8 @@ struct json_object *snrun_link_state(const struct snrun *run)
 char *snrun_link_essence(struct json_object *state)
 {
 	static const char *const figures[] = {
-		"since_safe", "checkpoint_age", "checkpoint_iteration", "progress",
+		"since_safe", "since_memory", "memory_iteration", "checkpoint_age",
+		"checkpoint_iteration", "progress",
 		"account",
 	};
 	json_object *copy = NULL;

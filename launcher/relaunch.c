@@ -409,6 +409,7 @@ static int generation(struct snrun *run, struct past *past, int *ret_code,
 		return rc;
 	snrun_leave_regions(run);
 	past->started = snrun_now_ms();
+	run->ckpt.generation = run->state.generation;
 	sn_ckptwatch_start(&run->ckpt, run->dir, past->started);
 	snrun_account_start(run, past->lost);
 	rc = snrun_step(run, past->restarts.max > 0, &out, past->lost, err);

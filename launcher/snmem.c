@@ -43,6 +43,7 @@ EXPORT struct snmem *snmem_open(const struct snmem_options *options, char *why, 
 	}
 	mem->dir = mem->flush = mem->job = -1;
 	pthread_mutex_init(&mem->lock, NULL);
+	pthread_mutex_init(&mem->safe_lock, NULL);
 	pthread_cond_init(&mem->changed, NULL);
 	rc = mem_set_up(mem, options ? options : &none, why, size);
 	if (!rc)
@@ -61,11 +62,13 @@ EXPORT void snmem_close(struct snmem *mem)
 	mem_decision_done(&mem->decision);
 	free(mem->node);
 	free(mem->where);
+	free(mem->guest);
 	for (const int *fd = (const int[]){ mem->dir, mem->flush, mem->job, -2 }; *fd != -2; fd++)
 		if (*fd >= 0)
 			close(*fd);
 	pthread_cond_destroy(&mem->changed);
 	pthread_mutex_destroy(&mem->lock);
+	pthread_mutex_destroy(&mem->safe_lock);
 	free(mem);
 }
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define MEM_DIR "memckpt" /* in flush_dir, and in the job directory */
+#define MEM_DIR "memckpt" /* in flush_dir, and in the job directory (memsafe.h) */
 #define MEM_KEEP 3 /* a rank may be one save behind another */
 #define MEM_NAME 128 /* of a node, an address or a shard's file, with the NUL */
 #define MEM_TOKEN 32 /* hexadecimal digits */
@@ -195,6 +195,9 @@ struct mem_serve_options {
 	unsigned keep;
 	const char *token;
 	unsigned stranger_ms; /* who has not proved himself by then is left; 0: 5000 */
+	/* A copy has come, and is whole; by any of the threads. NULL: nobody asks. */
+	void (*took)(void *arg, const struct mem_id *id);
+	void *arg;
 };
 /* Give out and take in shards, in threads. */
 int mem_serve_start(const struct mem_serve_options *options, struct mem_serve **ret,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * snmem_state.h - a rank's state, for snmem.c, snmemsetup.c, snmemlast.c and snmemcopy.c.
+ * snmem_state.h - a rank's state, for snmem.c, snmemsetup.c, snmemlast.c, snmemcopy.c and
+ * snmemsafe.c.
  */
 #ifndef SN_LAUNCHER_SNMEM_STATE_H
 #define SN_LAUNCHER_SNMEM_STATE_H
@@ -29,6 +30,10 @@ struct snmem {
 	bool begun; /* it is known what to begin with */
 	struct mem_decision decision;
 	struct mem_serve *serve; /* of the node's first rank */
+	bool *guest; /* the first rank's, [world]: copies of these come to this node */
+	uint32_t n_guests;
+	pthread_mutex_t safe_lock;
+	uint64_t safe; /* the last iteration of which all are there */
 
 	/* The copying thread's work, under the lock. */
 	pthread_mutex_t lock;
@@ -49,6 +54,10 @@ int mem_set_up(struct snmem *mem, const struct snmem_options *options, char *why
 
 /* snmemlast.c: a node's list of this session. -ENOENT */
 int mem_list_of(struct snmem *mem, const char *node, struct mem_list *ret);
+
+/* snmemsafe.c: whose copies come to this node; one has come, by any thread. */
+int mem_safe_begin(struct snmem *mem);
+void mem_safe_took(void *arg, const struct mem_id *id);
 
 /* snmemcopy.c: the neighbour's copy, and shared storage, in a thread. */
 int mem_copy_begin(struct snmem *mem, const struct mem_head *head);

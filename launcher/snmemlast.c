@@ -3,9 +3,9 @@
  * snmemlast.c - the last complete iteration, found by all ranks together.
  *
  * In the job directory, memckpt/NODE is what a node has, written by its first rank when
- * it begins, and memckpt/decided what rank 0 has found in them. A session, which is made
- * of the generation and the rendezvous address of the ranks, tells those of this start
- * from older ones.
+ * it begins, and memckpt/decided what rank 0 has found in them (memckpt/NODE@has is
+ * snmemsafe.c's). A session, which is made of the generation and the rendezvous address
+ * of the ranks, tells those of this start from older ones.
  */
 #include "config.h"
 
@@ -63,7 +63,7 @@ static int publish(struct snmem *mem)
 	struct mem_list own = { .session = mem->session };
 	const struct mem_serve_options with = {
 		.dir = mem->dir, .tag = mem->tag, .session = mem->session, .keep = mem->keep,
-		.token = own.server.token,
+		.token = own.server.token, .took = mem_safe_took, .arg = mem,
 	};
 	char *text;
 	int rc = make_token(own.server.token);
@@ -71,6 +71,8 @@ static int publish(struct snmem *mem)
 	/* What is torn, or an earlier job's, goes; nobody writes here yet. */
 	if (!rc)
 		rc = mem_scan(mem->dir, mem->tag, true, &own.shard, &own.n);
+	if (!rc)
+		rc = mem_safe_begin(mem);
 	if (!rc)
 		rc = mem_serve_start(&with, &mem->serve, &own.server.port);
 	if (rc) {

@@ -136,6 +136,9 @@ static void serve_put(const struct peer *peer)
 	if (!mem_sign(&peer->auth, MEM_RECEIPT, &receipt, offsetof(struct mem_receipt, mac),
 		      receipt.mac))
 		(void)mem_put_all(peer->fd, &receipt, sizeof(receipt));
+	/* Not before: it may take its time on shared storage. */
+	if (!receipt.answer && peer->serve->with.took)
+		peer->serve->with.took(peer->serve->with.arg, &peer->hello.head.id);
 }
 
 static void serve_get(const struct peer *peer)

@@ -54,6 +54,18 @@ static const char *phase_name(enum sn_job_phase phase)
 	}
 }
 
+/* With a node of a member Slurm ends all of it, and so the regions on its nodes. */
+static bool memory_survives(const struct snrun *run)
+{
+	for (uint32_t p = 0; p < run->n_parts; p++) {
+		const struct sn_job *job = snrun_job_of(run, run->part[p].job);
+
+		if (!job || (job != &run->job && job->n_nodes > 1))
+			return false;
+	}
+	return true;
+}
+
 /* How far the job is, and what it would lose. */
 static void add_checkpoint(const struct snrun *run, json_object *to)
 {
@@ -63,6 +75,11 @@ static void add_checkpoint(const struct snrun *run, json_object *to)
 	json_object_object_add(to, "checkpoint_preset", json_object_new_string(
 		run->ckpt.ckpt.preset->name));
 	json_object_object_add(to, "since_safe", json_object_new_double(state.since_safe));
+	if (state.since_memory >= 0 && memory_survives(run)) {
+		json_object_object_add(to, "since_memory",
+				       json_object_new_double(state.since_memory));
+		add_uint(to, "memory_iteration", state.memory);
+	}
 	if (state.age >= 0)
 		add_uint(to, "checkpoint_age", (uint64_t)state.age);
 	if (state.seconds >= 0)

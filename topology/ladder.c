@@ -116,6 +116,7 @@ static int check(const struct sn_ladder_job *job, const struct sn_ladder_costs *
 		costs->restart, costs->swap, costs->replace, costs->move, costs->shrink,
 		costs->requeue, costs->horizon, costs->spare, costs->spare_node,
 		costs->slow, job->since_safe, job->checkpoint,
+		job->since_memory < 0 ? 0 : job->since_memory,
 	};
 
 	for (size_t i = 0; i < sizeof(v) / sizeof(*v); i++)
@@ -200,11 +201,14 @@ static void sum_node(struct sn_ladder_state *s, const uint32_t *order, uint32_t 
 {
 	struct sn_hurt *h = &s->hurt[s->failure[order[0]].domain];
 	uint64_t cards = 0, most = 0;
-	bool leave = false, spare = false;
+	bool leave = false, spare = false, gone = false;
 
 	for (uint32_t i = 0; i < n; i++) {
 		const struct sn_failure *f = &s->failure[order[i]];
 
+		/* Its memory, also where it is back. */
+		gone |= !f->spare && (f->kind == SN_FAIL_NODE || f->kind == SN_FAIL_BATCH);
+		s->gone += f->kind == SN_FAIL_SUPERNODE ? 2 : 0;
 		h->whole |= f->kind == SN_FAIL_SUPERNODE;
 		if (f->kind == SN_FAIL_SUPERNODE || !sn_ladder_must_leave(s, f))
 			continue;
@@ -216,6 +220,7 @@ static void sum_node(struct sn_ladder_state *s, const uint32_t *order, uint32_t 
 		else
 			cards += f->cards;
 	}
+	s->gone += gone;
 	if (!leave)
 		return;
 	if (spare) {
@@ -386,7 +391,8 @@ static void weigh(struct sn_ladder_state *s, struct sn_ladder_plan *plan, struct
 	const struct sn_ladder_costs *c = s->costs;
 	const struct sn_ladder_job *job = s->job;
 	const bool down = sn_ladder_broken(s), act = s->leave > 0 && !s->batch;
-	const double lost = !down && job->can_checkpoint ? job->checkpoint : job->since_safe;
+	const bool warned = !down && job->can_checkpoint;
+	const double lost = warned ? job->checkpoint : sn_ladder_since(s, SN_MEANS_RESTART);
 	const bool hopeless = s->step && !s->lost && !s->sick && c->no_progress &&
 		job->restarts >= c->no_progress;
 	struct need stay = need_of(s, false, span, NULL), away = need_of(s, true, span, NULL);
@@ -413,7 +419,7 @@ static void weigh(struct sn_ladder_state *s, struct sn_ladder_plan *plan, struct
 	       s->ranks * (c->shrink + lost) + smaller * c->horizon);
 	option(plan, SN_MEANS_REQUEUE, (s->leave || s->batch || down) && !hopeless &&
 	       job->can_requeue && allowed(s, SN_MEANS_REQUEUE),
-	       s->ranks * (c->requeue + lost) + wait);
+	       s->ranks * (c->requeue + (warned ? lost : sn_ladder_since(s, SN_MEANS_REQUEUE))) + wait);
 	option(plan, SN_MEANS_MASK, !down && (s->suspect || s->sick),
 	       s->sick ? s->ranks * c->slow * c->horizon : 0);
 	for (int m = SN_MEANS_SWAP; s->sick && m <= SN_MEANS_SHRINK; m++)

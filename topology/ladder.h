@@ -104,6 +104,9 @@ struct sn_ladder_job {
 	bool can_checkpoint; /* it knows the protocol */
 	bool can_requeue;
 	double since_safe; /* s of work that would be lost now */
+	/* The same by checkpoints in memory, which survive the loss of one node, but neither
+	 * that of more nor a requeue; < 0: there are none. */
+	double since_memory;
 	double checkpoint; /* s that one takes */
 	uint32_t restarts; /* without progress between them */
 	uint32_t allowed; /* bits 1 << enum sn_means; 0: all. give-up always is */

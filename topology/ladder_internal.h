@@ -29,6 +29,7 @@ struct sn_ladder_state {
 	const struct sn_failure *first; /* the gravest, for the sentence */
 	uint32_t hits; /* failures that hit ranks */
 	uint32_t leave, open_atoms;
+	uint32_t gone; /* nodes, with what is in their memory */
 	uint32_t shrink_to;
 	double ranks;
 };
@@ -39,6 +40,14 @@ bool sn_ladder_must_leave(const struct sn_ladder_state *s, const struct sn_failu
 static inline bool sn_ladder_broken(const struct sn_ladder_state *s)
 {
 	return s->lost || s->step || !s->job->running;
+}
+/* s of work that are lost where ranks cannot be warned, by these means. */
+static inline double sn_ladder_since(const struct sn_ladder_state *s, enum sn_means means)
+{
+	const struct sn_ladder_job *job = s->job;
+
+	return means != SN_MEANS_REQUEUE && s->gone <= 1 && job->since_memory >= 0 &&
+		job->since_memory < job->since_safe ? job->since_memory : job->since_safe;
 }
 void sn_ladder_say(const struct sn_ladder_state *s, struct sn_ladder_plan *plan);
 

@@ -105,7 +105,7 @@ void sn_ladder_say(const struct sn_ladder_state *s, struct sn_ladder_plan *plan)
 	if (plan->means < SN_MEANS_GIVE_UP && plan->cost > 0) {
 		sn_buf_add(&b, "; %.0f card-seconds", plan->cost);
 		if (sn_ladder_broken(s))
-			sn_buf_add(&b, ", %.0f s since the safe point", s->job->since_safe);
+			sn_buf_add(&b, ", %.0f s since the safe point", sn_ladder_since(s, plan->means));
 		if (next != SN_MEANS_GIVE_UP)
 			sn_buf_add(&b, "; next is %s with %.0f", sn_means_name((enum sn_means)next),
 				   plan->option[next].cost);

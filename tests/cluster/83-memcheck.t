@@ -12,7 +12,7 @@ CL_NODES=4 CL_PER=4 CL_PODS=1 CL_UNIT=0 CL_POOL=1G
 start_cluster
 echo "JobDir=$WORK/jobs/%j RestartWait=3 NodePoll=200 ElasticPoll=1 ElasticWait=20" >>"$CL_DIR/etc/supernode.conf"
 LOG_ALLOW='slurm_bufs_sendto.*failed|Step complete from .* was already processed|Removing failed node|node.*(down|DOWN|not resp)|[Kk]illing job|agent|REQUEST_TERMINATE|Nodes .* not responding|Kill task failed|step_signal|batch script missing'
-TRAIN_RUN=snrun STEPS=80 STEP_MS=100 EVERY=30
+TRAIN_RUN=snrun STEPS=100 STEP_MS=100 EVERY=30
 batch_of() { scontrol -o show job "$1" | sed -nE 's/.* BatchHost=([^ ]*).*/\1/p'; }
 # kill_one JOB: a node with ranks that is not the batch host
 kill_one()
@@ -35,7 +35,9 @@ like "without the option nothing is kept in memory" "$(find "$WORK/jobs/$id" -na
 
 TRAIN_ARGS='--memory-every 2'
 id=$(submit_train tp=8,dp=2 two --spares=1 --pool=16M/node)
-ok "16 ranks train with checkpoints in memory, past the first on disk" until_true 60 reached two 34
+in_memory() { snctl elastic status "$1" --json | python3 -c 'import json, sys; s = json.load(sys.stdin); sys.exit(s.get("memory_iteration", 0) < 2 or "since_memory" not in s)'; }
+ok "16 ranks train with checkpoints in memory, of which snrun knows" until_true 30 in_memory "$id"
+ok "past the first on disk" until_true 60 reached two 34
 kill_one "$id" two
 ok "it goes on" until_true 60 reached two 1 1
 is "from memory, where disk has step 30" "$(disk "$id")" 30

@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "fuzz.h"
+#include "launcher/memsafe.h"
 #include "launcher/snmem_internal.h"
 
 static void list(const char *text)
@@ -48,8 +49,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = fuzz_string(data + (size ? 1 : 0), size ? size - 1 : 0);
 	struct mem_id id;
+	struct sn_memsafe_word word;
+	uint64_t iteration;
 	char name[MEM_NAME];
 
+	if (!sn_memsafe_parse(text, &word)) {
+		MUST(word.ranks && word.ranks <= word.world && word.iteration);
+		MUST(sn_memsafe_find(&word, 1, word.generation, &iteration) == (word.ranks == word.world));
+	}
 	switch (size ? data[0] % 3 : 0) {
 	case 0:
 		list(text);

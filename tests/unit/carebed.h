@@ -188,6 +188,7 @@ static inline void bed_says(uint32_t j, const uint32_t *node, uint32_t n, uint32
 	s->ranks = 8 * n;
 	s->can_checkpoint = true;
 	s->since_safe = 60;
+	s->since_memory = -1;
 	s->checkpoint_seconds = 2;
 	s->node = calloc(n + 1, sizeof(*s->node));
 	for (uint32_t i = 0; i < n; i++) {

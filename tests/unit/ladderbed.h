@@ -29,7 +29,7 @@ static inline void make(struct bed *b)
 	b->job = (struct sn_ladder_job){
 		.sizes = { .min = 4, .want = 8, .max = 12, .step = 2, .replica = 8, .atom = 16, .atoms = 1 },
 		.dp = 8, .elastic = true, .running = true, .can_checkpoint = true,
-		.can_requeue = true, .since_safe = 100, .checkpoint = 20,
+		.can_requeue = true, .since_safe = 100, .since_memory = -1, .checkpoint = 20,
 		.domain = b->domain, .n_domains = 2, .atoms_elsewhere = 1,
 	};
 }

@@ -37,7 +37,7 @@ static void all_of_it(void **state)
 			       "\"on\": [[2, 8, 255], [1, 4, 240]], \"spares\": \"n9\","
 			       "\"members\": [{\"job\": 5, \"dp\": 2, \"state\": \"pending\"},"
 			       "{\"job\": 6, \"dp\": 0, \"state\": \"running\", \"replaces\": true}],"
-			       "\"since_safe\": 17.5, \"checkpoint_age\": 20, \"checkpoint_seconds\": 2,"
+			       "\"since_safe\": 17.5, \"since_memory\": 3.25, \"checkpoint_age\": 20, \"checkpoint_seconds\": 2,"
 			       "\"progress\": 1200, \"requests\": 4, \"unknown\": [1]}", &s, NULL), 0);
 	assert_int_equal(s.phase, SN_ATTACH_RUNNING);
 	assert_int_equal(s.generation, 3);
@@ -48,7 +48,7 @@ static void all_of_it(void **state)
 	assert_int_equal(s.cap_dp, 7);
 	assert_int_equal(s.max_dp, 12);
 	assert_true(s.elastic && s.can_checkpoint);
-	assert_true(s.since_safe == 17.5 && s.checkpoint_seconds == 2);
+	assert_true(s.since_safe == 17.5 && s.since_memory == 3.25 && s.checkpoint_seconds == 2);
 	assert_int_equal(s.progress, 1200);
 	assert_int_equal(s.requests, 4);
 	assert_int_equal(s.name.n, 3);
@@ -74,7 +74,7 @@ static void little_of_it(void **state)
 	(void)state;
 	assert_int_equal(parse("{\"state\": \"starting\"}", &s, NULL), 0);
 	assert_int_equal(s.phase, SN_ATTACH_STARTING);
-	assert_true(s.since_safe < 0 && s.checkpoint_seconds < 0 && !s.can_checkpoint);
+	assert_true(s.since_safe < 0 && s.since_memory < 0 && s.checkpoint_seconds < 0 && !s.can_checkpoint);
 	assert_int_equal(s.name.n, 0);
 	sn_attach_state_done(&s);
 	assert_int_equal(parse("{\"state\": \"pausing\"}", &s, NULL), 0);
@@ -101,6 +101,7 @@ static void what_cannot_be(void **state)
 		{ "{\"state\": \"running\", \"elastic\": 1}", "elastic" },
 		{ "{\"state\": \"running\", \"since_safe\": -3}", "since_safe" },
 		{ "{\"state\": \"running\", \"since_safe\": 1e300}", "since_safe" },
+		{ "{\"state\": \"running\", \"since_memory\": -1}", "since_memory" },
 		{ "{\"state\": \"running\", \"nodes\": 7}", "nodes" },
 		{ "{\"state\": \"running\", \"nodes\": \"n[1-\"}", "nodes" },
 		{ "{\"state\": \"running\", \"nodes\": \"n[1-17]\"}", "nodes" }, /* the cluster has 16 */

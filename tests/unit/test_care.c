@@ -227,6 +227,19 @@ static void a_lost_node_is_left_to_snrun_first(void **state)
 	bed_done();
 }
 
+static void what_is_in_memory_costs_less(void **state)
+{
+	(void)state;
+	bed_make(1, PER, 0);
+	bed_job(0, 5, 1, ELASTIC);
+	bed.run[0].attach.state.since_memory = 4;
+	bed.down[2] = true;
+	later(3);
+	assert_int_equal(look(), 1);
+	assert_non_null(strstr(out.d[0].why, ", 7 s since the safe point"));
+	bed_done();
+}
+
 static void what_snrun_has_dealt_with_is_no_failure(void **state)
 {
 	(void)state;
@@ -447,6 +460,7 @@ int main(void)
 		cmocka_unit_test(a_free_node_of_the_supernode_stands_in),
 		cmocka_unit_test(accounts_have_their_rules),
 		cmocka_unit_test(a_lost_node_is_left_to_snrun_first),
+		cmocka_unit_test(what_is_in_memory_costs_less),
 		cmocka_unit_test(what_snrun_has_dealt_with_is_no_failure),
 		cmocka_unit_test(a_hint_comes_before_slurm_knows),
 		cmocka_unit_test(a_node_that_is_silent_is_not_lost),

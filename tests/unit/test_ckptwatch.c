@@ -226,6 +226,56 @@ static void progress_is_what_the_program_says(void **state)
 	assert_true(s.has_progress && s.progress == 57);
 }
 
+static void memory_is_another_safe_point(void **state)
+{
+	struct sn_ckptstate s;
+	struct sn_ckptwatch w;
+	char path[128];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/memckpt", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	watch_for(&w, NULL);
+	/* of before */
+	put("memckpt/n1@has", "3 40 4 4\n", 0);
+	w.generation = 3;
+	sn_ckptwatch_start(&w, dir, 1000);
+	sn_ckptwatch_look(&w, dir, 60000);
+	sn_ckptwatch_state(&w, dir, 60000, &s);
+	assert_true(s.since_safe == 59 && s.since_memory < 0);
+	put("memckpt/n1@has", "3 42 2 4\n", 0);
+	put("memckpt/n2@has", "3 44 2 4\n", 0);
+	/* not looked at all the time */
+	sn_ckptwatch_look(&w, dir, 60100);
+	sn_ckptwatch_state(&w, dir, 61000, &s);
+	assert_true(s.since_memory < 0);
+	sn_ckptwatch_look(&w, dir, 63000);
+	sn_ckptwatch_look(&w, dir, 70000); /* the same one */
+	sn_ckptwatch_state(&w, dir, 71000, &s);
+	assert_true(s.since_safe == 70 && s.since_memory == 8);
+	assert_int_equal(s.memory, 42);
+	put("memckpt/n1@has", "3 46 2 4\n", 0);
+	sn_ckptwatch_look(&w, dir, 80000);
+	sn_ckptwatch_state(&w, dir, 80500, &s);
+	assert_true(s.since_memory == 0.5);
+	assert_int_equal(s.memory, 44);
+	sn_ckptwatch_stop(&w, dir, 81000);
+	w.generation = 4;
+	sn_ckptwatch_start(&w, dir, 82000);
+	sn_ckptwatch_look(&w, dir, 90000);
+	sn_ckptwatch_state(&w, dir, 90000, &s);
+	/* they may have gone on from memory, so a requeue would cost all since 1000 */
+	assert_true(s.since_memory < 0 && s.since_safe == 88);
+	put("checkpoint", "50\n", 0);
+	sn_ckptwatch_look(&w, dir, 95000);
+	sn_ckptwatch_state(&w, dir, 96000, &s);
+	assert_true(s.since_safe == 1);
+	sn_ckptwatch_stop(&w, dir, 97000);
+	sn_ckptwatch_start(&w, dir, 98000);
+	sn_ckptwatch_state(&w, dir, 99000, &s);
+	assert_true(s.since_safe == 1);
+}
+
 static void a_request_is_written(void **state)
 {
 	const struct sn_ckptask ask = { .request = 3, .generation = 2, .why = "resize",
@@ -254,7 +304,8 @@ int main(void)
 		T(a_request_and_its_marker), T(age_is_by_the_servers_clock),
 		T(the_same_iteration_is_no_progress), T(a_torn_marker_is_waited_for),
 		T(a_pattern_has_to_settle), T(what_is_no_file_is_no_marker),
-		T(progress_is_what_the_program_says), T(a_request_is_written),
+		T(progress_is_what_the_program_says), T(memory_is_another_safe_point),
+		T(a_request_is_written),
 	};
 
 	return cmocka_run_group_tests_name("ckptwatch", tests, NULL, NULL);

@@ -287,6 +287,47 @@ static void two_cards_of_a_node_are_one_node_and_atoms_count_once(void **state)
 	done(&b);
 }
 
+static void memory_survives_one_node(void **state)
+{
+	struct sn_failure f[2] = { node(0, 0), node(1, 9) };
+	struct bed b;
+
+	(void)state;
+	make(&b);
+	b.job.since_memory = 10;
+	assert_int_equal(run(&b, f, 1), SN_MEANS_SWAP);
+	assert_true(b.plan.cost == 64 * 15 + 480);
+	assert_non_null(strstr(b.plan.why, "1440 card-seconds, 10 s since the safe point;"));
+	/* but no requeue, with which regions end */
+	assert_true(b.plan.option[SN_MEANS_REQUEUE].cost - 64 * (b.costs.requeue + 100) >= 0);
+	b.job.allowed = 1u << SN_MEANS_REQUEUE;
+	assert_int_equal(run(&b, f, 1), SN_MEANS_REQUEUE);
+	assert_non_null(strstr(b.plan.why, " 100 s since the safe point"));
+	b.job.allowed = 0;
+	/* two, wherever they are: they may be neighbours */
+	assert_int_equal(run(&b, f, 2), SN_MEANS_SWAP);
+	assert_true(b.plan.cost == 64 * 105 + 2 * 480);
+	/* a spare has nothing in its memory */
+	f[1].spare = true;
+	run(&b, f, 2);
+	assert_non_null(strstr(b.plan.why, " 10 s since the safe point"));
+	f[1] = (struct sn_failure){ .kind = SN_FAIL_SUPERNODE, .domain = 1, .name = "sn02", .cards = 32,
+				    .atom = 2, .n_atoms = 2 };
+	b.job.atoms_elsewhere = 2;
+	run(&b, &f[1], 1);
+	assert_non_null(strstr(b.plan.why, " 100 s since the safe point"));
+	/* a card's node has its memory, and ranks that fail leave theirs */
+	f[0].kind = SN_FAIL_CARD;
+	f[1] = (struct sn_failure){ .kind = SN_FAIL_STEP };
+	run(&b, f, 2);
+	assert_non_null(strstr(b.plan.why, " 10 s since the safe point"));
+	/* those on disk may be newer */
+	b.job.since_safe = 3;
+	run(&b, f, 1);
+	assert_non_null(strstr(b.plan.why, " 3 s since the safe point"));
+	done(&b);
+}
+
 static void bad_states_are_refused(void **state)
 {
 	struct sn_failure f = node(2, 0);
@@ -305,6 +346,9 @@ static void bad_states_are_refused(void **state)
 	b.job.since_safe = NAN;
 	assert_int_equal(sn_ladder(&b.job, &b.costs, NULL, 0, &b.plan, &b.err), -EINVAL);
 	b.job.since_safe = -1;
+	assert_int_equal(sn_ladder(&b.job, &b.costs, NULL, 0, &b.plan, &b.err), -EINVAL);
+	b.job.since_safe = 1;
+	b.job.since_memory = NAN;
 	assert_int_equal(sn_ladder(&b.job, &b.costs, NULL, 0, &b.plan, &b.err), -EINVAL);
 }
 
@@ -343,6 +387,7 @@ int main(void)
 		cmocka_unit_test(sizes_are_legal),
 		cmocka_unit_test(several_jobs_share_what_is_left),
 		cmocka_unit_test(two_cards_of_a_node_are_one_node_and_atoms_count_once),
+		cmocka_unit_test(memory_survives_one_node),
 		cmocka_unit_test(bad_states_are_refused),
 		cmocka_unit_test(costs_are_the_sites),
 	};

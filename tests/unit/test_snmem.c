@@ -23,6 +23,7 @@
 
 #include <cmocka.h>
 
+#include "launcher/memsafe.h"
 #include "launcher/snmem.h"
 #include "launcher/snmem_internal.h"
 
@@ -232,6 +233,39 @@ static void what_is_torn_does_not_count(void **state)
 	run(&job);
 }
 
+static void what_survives_a_node_is_said(void **state)
+{
+	struct job job = first;
+	uint64_t iteration = 0;
+	char dir[80];
+	size_t n;
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/job", top);
+	run(&job);
+	assert_true(sn_memsafe_look(dir, 0, &iteration, &n));
+	assert_int_equal(n, 2);
+	assert_int_equal(iteration, 5);
+	/* of that start */
+	assert_false(sn_memsafe_look(dir, 1, &iteration, &n));
+	/* half of the ranks have no copy */
+	assert_int_equal(shell("rm %s/memckpt/n2@has", dir), 0);
+	assert_false(sn_memsafe_look(dir, 0, &iteration, &n));
+	/* three in a ring, and then one that has no neighbour */
+	sn_memsafe_forget(dir);
+	job = (struct job){ .node = { "n5", "n6", "n7" }, .n_nodes = 3, .saves = 2 };
+	job.generation = 1;
+	run(&job);
+	assert_true(sn_memsafe_look(dir, 1, &iteration, &n));
+	assert_int_equal(n, 3);
+	assert_int_equal(iteration, 2);
+	sn_memsafe_forget(dir);
+	job = (struct job){ .node = { "n8" }, .n_nodes = 1, .saves = 2, .generation = 2 };
+	run(&job);
+	assert_false(sn_memsafe_look(dir, 2, &iteration, &n));
+	assert_int_equal(n, 0);
+}
+
 static void both_nodes_lost_is_none(void **state)
 {
 	struct job job = first;
@@ -431,7 +465,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		T(a_lost_node_is_read_from_its_neighbour), T(another_size_reads_all_shards),
-		T(what_is_torn_does_not_count), T(both_nodes_lost_is_none),
+		T(what_is_torn_does_not_count), T(what_survives_a_node_is_said), T(both_nodes_lost_is_none),
 		T(anothers_shards_do_not_count), T(an_earlier_jobs_do_not_count), T(flushed_ones_are_found),
 		T(what_is_not_ours_is_refused), T(a_partner_that_goes_and_comes_back),
 	};
