@@ -17,6 +17,8 @@ static int describe(const struct sn_outcome *o, char *why, size_t size)
 {
 	if (o->node_lost)
 		return snprintf(why, size, "a node was lost");
+	if (sn_outcome_is_unstarted(o))
+		return snprintf(why, size, "slurmctld gave no step");
 	if (!o->rank_failed)
 		return snprintf(why, size, "the step ended with %d", o->exit_code);
 	if (o->code)
@@ -25,6 +27,11 @@ static int describe(const struct sn_outcome *o, char *why, size_t size)
 	return snprintf(why, size, o->out_of_memory ?
 			"rank %u ran out of memory" :
 			"rank %u was ended by a signal", o->rank);
+}
+
+bool sn_outcome_is_unstarted(const struct sn_outcome *outcome)
+{
+	return outcome->refused && !outcome->rank_failed && !outcome->node_lost;
 }
 
 static const char *against(const struct sn_outcome *o,
@@ -38,7 +45,7 @@ static const char *against(const struct sn_outcome *o,
 		return "the command cannot be run";
 	if (!r->max)
 		return "restarts are not asked for (--max-restarts)";
-	if (r->done >= r->max)
+	if (r->done >= r->max && !sn_outcome_is_unstarted(o))
 		return "all restarts of --max-restarts are used up";
 	if (r->futile >= SN_FUTILE_MAX)
 		return "there was no progress in the last generations";

@@ -48,6 +48,9 @@ enum sn_verdict sn_classify(const struct sn_outcome *outcome,
 			    const struct sn_restarts *restarts, char *why,
 			    size_t size);
 
+/* No rank has begun, for slurmctld gave no step: that uses no restart up. */
+bool sn_outcome_is_unstarted(const struct sn_outcome *outcome);
+
 /* What snrun exits with after STOP: the step's code, or that of the rank that
  * failed first where the others were ended by snrun. */
 int sn_outcome_exit(const struct sn_outcome *outcome);

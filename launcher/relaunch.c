@@ -333,7 +333,7 @@ static int prepare_restart(struct snrun *run, struct past *past,
 	run->state.generation++;
 	if (out->resize && !out->node_lost && !sn_ckptwatch_is_new(&run->ckpt))
 		snrun_say("no checkpoint was marked as durable since the ranks were asked to end; they go on from the one before");
-	if (out->resize && !out->node_lost) {
+	if ((out->resize && !out->node_lost) || sn_outcome_is_unstarted(out)) {
 		snrun_say("generation %u starts, with dp=%u",
 			  run->state.generation, run->layout.dp);
 		return 0;

@@ -54,7 +54,8 @@ static void say(void *arg)
 		sn_err_set(&h->err, -errno, "%s: %s", h->policy, strerror(errno));
 		return;
 	}
-	if (sn_elastic_find(h->policy, &policy, &where, &h->err))
+	/* slurmd tells its children where slurm.conf is, whatever it is called. */
+	if (sn_elastic_find(getenv("SLURM_CONF") ? NULL : h->policy, &policy, &where, &h->err))
 		return;
 	request = json_object_new_object();
 	json_object_object_add(request, "op", json_object_new_string("elastic.hint"));

@@ -54,6 +54,25 @@ static void another_size_is_no_failure(void **state)
 	assert_int_equal(classify(OUTCOME(.resize = true, .no_requeue = true, .exit_code = 93), fresh), SN_VERDICT_STOP);
 }
 
+/* A slurmctld that is just back refuses steps, and knows old ones still. */
+static void what_never_began_uses_no_restart_up(void **state)
+{
+	const struct sn_restarts all = { 1, 1, 0 };
+
+	(void)state;
+	assert_int_equal(classify(OUTCOME(.exit_code = 1, .refused = true), all), SN_VERDICT_RESTART);
+	assert_non_null(strstr(why, "slurmctld gave no step"));
+	/* But not for ever, nor where nobody asked for restarts. */
+	assert_int_equal(classify(OUTCOME(.exit_code = 1, .refused = true),
+				  (struct sn_restarts){ 1, 1, SN_FUTILE_MAX }), SN_VERDICT_STOP);
+	assert_int_equal(classify(OUTCOME(.exit_code = 1, .refused = true),
+				  (struct sn_restarts){ 0, 0, 0 }), SN_VERDICT_STOP);
+	/* In another part of the job ranks did, and failed. */
+	assert_int_equal(classify(OUTCOME(.exit_code = 1, .refused = true, .rank_failed = true, .code = 1), all),
+			 SN_VERDICT_STOP);
+	assert_int_equal(classify(OUTCOME(.exit_code = 1, .refused = true, .node_lost = true), all), SN_VERDICT_STOP);
+}
+
 static void what_would_not_help_is_left(void **state)
 {
 	struct sn_outcome failed = OUTCOME(.exit_code = 1, .rank_failed = true, .code = 1);
@@ -112,6 +131,7 @@ int main(void)
 		cmocka_unit_test(what_ended_well_is_done),
 		cmocka_unit_test(what_fails_is_started_again),
 		cmocka_unit_test(another_size_is_no_failure),
+		cmocka_unit_test(what_never_began_uses_no_restart_up),
 		cmocka_unit_test(what_would_not_help_is_left),
 		cmocka_unit_test(the_exit_code_is_the_steps),
 		cmocka_unit_test(a_short_buffer_is_enough),
