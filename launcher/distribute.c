@@ -314,7 +314,7 @@ static void end_leftover(const char *dir, const char *ranks, const char *seconds
 	int rc = sn_leftover_end(&what, &end);
 
 	if (rc)
-		snrun_say("%s: it is not known whether ranks of an earlier generation run: /proc: %s",
+		snrun_say("%s: it is not known whether ranks of an earlier generation run: the processes cannot be looked at: %s",
 			  node, strerror(-rc));
 	if (rc || !end.told)
 		return;

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,12 +41,14 @@ static bool is_set(const char *entry, const char *name, const char *value)
 		!strcmp(entry + len + 1, value);
 }
 
+/* Of the same job. */
 static bool is_other_plan(const char *entry, const char *ours)
 {
-	static const char plan[] = SN_STEPENV_RANKS "=" SN_STEPENV_RANKS_PLAN;
+	static const char name[] = SN_STEPENV_RANKS "=";
+	const char *plan = entry + sizeof(name) - 1;
 
-	return !strncmp(entry, plan, sizeof(plan) - 1) &&
-		strcmp(entry + sizeof(SN_STEPENV_RANKS), ours);
+	return !strncmp(entry, name, sizeof(name) - 1) &&
+		!strncmp(plan, ours, strcspn(ours, ".") + 1) && strcmp(plan, ours);
 }
 
 /* A process that has ended, a zombie, has no environment any more. */
@@ -77,30 +80,46 @@ static bool is_leftover(int proc, const char *pid, const struct sn_leftover *wha
 	return in_dir && other;
 }
 
+/* 1: it is one, and there. When it has been looked at, its number may be another process's;
+ * what pidfd stands for is not. */
+static int signal_one(int proc, const char *name, const struct sn_leftover *what, int sig)
+{
+	pid_t pid = (pid_t)strtol(name, NULL, 10);
+	int pidfd, sent;
+
+	if (pid == getpid())
+		return 0;
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return errno == ESRCH ? 0 : -errno;
+	sent = is_leftover(proc, name, what) &&
+		!syscall(SYS_pidfd_send_signal, pidfd, sig, NULL, 0);
+	close(pidfd);
+	return sent;
+}
+
 /* Send it to all of them: 0 only counts. */
 static int signal_all(const struct sn_leftover *what, int sig, uint32_t *ret_n,
 		      int *ret_example)
 {
 	struct dirent *entry;
 	DIR *proc = opendir("/proc");
+	int rc = 0;
 
 	*ret_n = 0;
 	if (!proc)
 		return -errno;
-	while ((entry = readdir(proc))) {
-		pid_t pid;
-
+	while (rc >= 0 && (entry = readdir(proc))) {
 		if (!isdigit((unsigned char)*entry->d_name))
 			continue;
-		pid = (pid_t)strtol(entry->d_name, NULL, 10);
-		if (pid == getpid() || !is_leftover(dirfd(proc), entry->d_name, what) ||
-		    kill(pid, sig))
+		rc = signal_one(dirfd(proc), entry->d_name, what, sig);
+		if (rc <= 0)
 			continue;
 		++*ret_n;
-		*ret_example = pid;
+		*ret_example = (int)strtol(entry->d_name, NULL, 10);
 	}
 	closedir(proc);
-	return 0;
+	return rc < 0 ? rc : 0;
 }
 
 /* Until none is there; *ret_n: how many are at the end. */

@@ -5,7 +5,12 @@
  * Slurm ends the steps that it knows. A slurmctld that was killed comes back without
  * those of its last seconds, whose ranks go on until the job ends, and the next
  * generation would be on the same cards with them. Ranks are told by their environment,
- * which holds the job's directory and SUPERNODE_RANKS=plan:RUN.GENERATION (stepenv.h).
+ * which holds the job's directory and SUPERNODE_RANKS=plan:JOB.RUN.GENERATION (stepenv.h).
+ * The job is there, too, for what ranks submit inherits both: the script of another job,
+ * with the same directory, and its snrun must not be taken for ranks.
+ *
+ * Not found are processes that have written over their environment (setproctitle) or that
+ * their own user may not look into: not dumpable, as after a program with capabilities.
  */
 #ifndef SN_LAUNCHER_LEFTOVER_H
 #define SN_LAUNCHER_LEFTOVER_H
@@ -26,7 +31,7 @@ struct sn_leftover_end {
 };
 
 /* End this user's. Returns when they are gone, or a few seconds after SIGKILL. -errno:
- * /proc cannot be read. */
+ * /proc cannot be read, or there are no pidfds. */
 int sn_leftover_end(const struct sn_leftover *what, struct sn_leftover_end *ret);
 
 #endif

@@ -263,8 +263,8 @@ static int add_variables(const struct snrun *run, const struct sn_part *part,
 
 void snrun_ranks(const struct snrun *run, char *ret)
 {
-	snprintf(ret, SN_STEPENV_RANKS_MAX, SN_STEPENV_RANKS_PLAN "%u.%u", run->state.run,
-		 run->state.generation);
+	snprintf(ret, SN_STEPENV_RANKS_MAX, SN_STEPENV_RANKS_PLAN "%u.%u.%u", run->job.id,
+		 run->state.run, run->state.generation);
 }
 
 /* Is it another layout than the job was submitted with? */

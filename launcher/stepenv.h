@@ -17,8 +17,8 @@
  * tasks 0-7 are ranks 16-23 and on their node 0-7 of 8, tasks 8-11 are ranks 32-35
  * and 4-7 of 8 there; and PLAN_NODES names the nodes of all steps.
  * SUPERNODE_JOB_DIR and SUPERNODE_BIND (none, locality, slices) are taken as
- * they are. SUPERNODE_RANKS=plan:RUN.GENERATION stays with the tasks: by it those of an
- * earlier generation are told (leftover.h).
+ * they are. SUPERNODE_RANKS=plan:JOB.RUN.GENERATION stays with the tasks, JOB being the
+ * base: by it those of an earlier generation are told (leftover.h).
  */
 #ifndef SN_LAUNCHER_STEPENV_H
 #define SN_LAUNCHER_STEPENV_H
@@ -30,7 +30,7 @@
 
 #define SN_STEPENV_RANKS "SUPERNODE_RANKS"
 #define SN_STEPENV_RANKS_PLAN "plan:"
-#define SN_STEPENV_RANKS_MAX 32 /* of the value, with the NUL */
+#define SN_STEPENV_RANKS_MAX 40 /* of the value, with the NUL */
 #define SN_STEPENV_NO_RANKS "SUPERNODE_NO_RANKS" /* =1: a step of snrun's own */
 /* =leave: and the node's pool region goes, as a spare has taken the node's ranks */
 #define SN_STEPENV_LEAVE "leave"

@@ -89,7 +89,7 @@ static struct sn_leftover_end end_leftover(const char *ranks, uint32_t wait_ms)
 
 static void test_none(void **state)
 {
-	struct sn_leftover_end ret = end_leftover("plan:0.1", LONG_MS);
+	struct sn_leftover_end ret = end_leftover("plan:7.0.1", LONG_MS);
 
 	(void)state;
 	assert_int_equal(ret.told, 0);
@@ -100,9 +100,9 @@ static void test_none(void **state)
 /* Of this job, of another generation or another run of snrun's. */
 static void test_told(void **state)
 {
-	pid_t before = start(false, dir, "plan:0.0"), run = start(false, dir, "plan:1.1"),
-	      longer = start(false, dir, "plan:0.10");
-	struct sn_leftover_end ret = end_leftover("plan:0.1", LONG_MS);
+	pid_t before = start(false, dir, "plan:7.0.0"), run = start(false, dir, "plan:7.1.1"),
+	      longer = start(false, dir, "plan:7.0.10");
+	struct sn_leftover_end ret = end_leftover("plan:7.0.1", LONG_MS);
 
 	(void)state;
 	assert_int_equal(ret.told, 3);
@@ -115,8 +115,8 @@ static void test_told(void **state)
 
 static void test_deaf(void **state)
 {
-	pid_t deaf = start(true, dir, "plan:0.0"), hears = start(false, dir, "plan:0.0");
-	struct sn_leftover_end ret = end_leftover("plan:0.1", 300);
+	pid_t deaf = start(true, dir, "plan:7.0.0"), hears = start(false, dir, "plan:7.0.0");
+	struct sn_leftover_end ret = end_leftover("plan:7.0.1", 300);
 
 	(void)state;
 	assert_int_equal(ret.told, 2);
@@ -124,6 +124,23 @@ static void test_deaf(void **state)
 	assert_int_equal(ret.left, 0);
 	assert_int_equal(ended_by(deaf), SIGKILL);
 	assert_int_equal(ended_by(hears), SIGTERM);
+}
+
+/* A job that a rank has submitted: its script and snrun inherit the rank's variables, and
+ * with them the directory. */
+static void test_submitted(void **state)
+{
+	pid_t rank = start(false, dir, "plan:7.0.0"), of[2] = {
+		start(false, dir, "plan:70.0.0"), start(false, dir, "plan:6.0.0"),
+	};
+
+	(void)state;
+	assert_int_equal(end_leftover("plan:7.0.1", LONG_MS).told, 1);
+	assert_int_equal(ended_by(rank), SIGTERM);
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(lives(of[i]));
+		end(of[i]);
+	}
 }
 
 /* Other parts of this generation; steps that users start beside it, of which none has
@@ -136,14 +153,14 @@ static void test_others_live(void **state)
 	(void)state;
 	snprintf(longer, sizeof(longer), "%s0", dir);
 	snprintf(shorter, sizeof(shorter), "%.*s", (int)strlen(dir) - 1, dir);
-	pid[0] = start(false, dir, "plan:0.1");
+	pid[0] = start(false, dir, "plan:7.0.1");
 	pid[1] = start(false, dir, "layout");
 	pid[2] = start(false, dir, NULL);
-	pid[3] = start(false, NULL, "plan:0.0");
-	pid[4] = start(false, longer, "plan:0.0");
-	pid[5] = start(false, shorter, "plan:0.0");
+	pid[3] = start(false, NULL, "plan:7.0.0");
+	pid[4] = start(false, longer, "plan:7.0.0");
+	pid[5] = start(false, shorter, "plan:7.0.0");
 	pid[6] = start(false, NULL, NULL);
-	assert_int_equal(end_leftover("plan:0.1", LONG_MS).told, 0);
+	assert_int_equal(end_leftover("plan:7.0.1", LONG_MS).told, 0);
 	for (size_t i = 0; i < 7; i++)
 		assert_true(lives(pid[i]));
 	for (size_t i = 0; i < 7; i++)
@@ -153,13 +170,13 @@ static void test_others_live(void **state)
 /* The variables of a zombie are gone with its memory; nobody waits for it. */
 static void test_zombie(void **state)
 {
-	pid_t pid = start(false, dir, "plan:0.0");
+	pid_t pid = start(false, dir, "plan:7.0.0");
 	siginfo_t info;
 
 	(void)state;
 	kill(pid, SIGKILL);
 	assert_return_code(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), errno);
-	assert_int_equal(end_leftover("plan:0.1", LONG_MS).told, 0);
+	assert_int_equal(end_leftover("plan:7.0.1", LONG_MS).told, 0);
 	assert_int_equal(ended_by(pid), SIGKILL);
 }
 
@@ -172,9 +189,9 @@ static void test_other_user(void **state)
 	(void)state;
 	if (geteuid())
 		skip();
-	pid = start(false, dir, "plan:0.0");
+	pid = start(false, dir, "plan:7.0.0");
 	assert_return_code(seteuid(65534), errno);
-	ret = end_leftover("plan:0.1", LONG_MS);
+	ret = end_leftover("plan:7.0.1", LONG_MS);
 	assert_return_code(seteuid(0), errno);
 	assert_int_equal(ret.told, 0);
 	assert_true(lives(pid));
@@ -187,6 +204,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_none),
 		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_deaf),
+		cmocka_unit_test(test_submitted),
 		cmocka_unit_test(test_others_live),
 		cmocka_unit_test(test_zombie),
 		cmocka_unit_test(test_other_user),
