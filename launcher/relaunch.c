@@ -484,15 +484,15 @@ int snrun_generations(struct snrun *run)
 	while (!rc)
 		rc = generation(run, &past, &code, &err);
 	free(past.lost);
-	snrun_account_done(run, !code && rc >= 0);
+	if (rc < 0 && !code)
+		code = snrun_refused(rc);
+	snrun_account_done(run, !code);
 	snrun_members_cut(run, 0);
 	sn_control_close(run->dir);
-	snrun_link_end(run, rc < 0 && !code ? snrun_refused(rc) : code);
-	if (rc < 0) {
+	snrun_link_end(run, code);
+	if (rc < 0)
 		snrun_say("%s", err.text);
-		if (!code)
-			code = snrun_refused(rc);
-	}
+	run->state.unsure = run->unsure || run->stopped || run->srun_killed;
 	run->state.ended = true;
 	if (sn_runstate_write(run->dir, &run->state, &err))
 		snrun_say("%s", err.text);

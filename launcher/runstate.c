@@ -101,6 +101,8 @@ int sn_runstate_read(const char *dir, struct sn_runstate *ret,
 		json_object_get_boolean(at);
 	state.overlap = json_object_object_get_ex(root, "overlap", &at) &&
 		json_object_get_boolean(at);
+	state.unsure = json_object_object_get_ex(root, "unsure", &at) &&
+		json_object_get_boolean(at);
 	if (json_object_object_get_ex(root, "cluster", &at) &&
 	    json_object_is_type(at, json_type_string))
 		snprintf(state.cluster, sizeof(state.cluster), "%s",
@@ -138,6 +140,8 @@ int sn_runstate_write(const char *dir, const struct sn_runstate *state,
 			       json_object_new_boolean(state->ended));
 	json_object_object_add(root, "overlap",
 			       json_object_new_boolean(state->overlap));
+	json_object_object_add(root, "unsure",
+			       json_object_new_boolean(state->unsure));
 	json_object_object_add(root, "srun_pid",
 			       json_object_new_int64(state->srun_pid));
 	json_object_object_add(root, "cluster", json_object_new_string(state->cluster));

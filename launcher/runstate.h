@@ -28,8 +28,9 @@ struct sn_runstate {
 	uint32_t generation;
 	uint32_t restarts; /* of this run */
 	uint32_t requeues; /* of the job, until then */
-	bool ended; /* snrun came to its end: there is nothing to clean up */
+	bool ended; /* snrun came to its end: there are no steps to clean up */
 	bool overlap; /* steps that lost nodes may still be in Slurm's books */
+	bool unsure; /* at its end: ranks may run of which slurmctld does not know */
 	uint32_t srun_pid; /* of the last srun, 0: none was started */
 	char cluster[SN_RUNSTATE_CLUSTER_MAX]; /* whose number the job's is, "": not known */
 	char host[SN_RUNSTATE_HOST_MAX]; /* where these processes are */

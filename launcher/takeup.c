@@ -159,7 +159,7 @@ static int continue_state(struct snrun *run, struct sn_err *err)
 	if (old.ended && old.requeues == state->requeues) {
 		state->run = old.run + 1;
 		state->overlap = old.overlap;
-		run->unsure = old.overlap;
+		run->unsure = old.overlap || old.unsure;
 		return 0;
 	}
 	state->run = old.run;

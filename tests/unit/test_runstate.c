@@ -37,7 +37,7 @@ static void what_is_written_is_read(void **state)
 {
 	struct sn_runstate a = { .job = 4000000000u, .run = 2, .generation = 7,
 				 .restarts = 3, .requeues = 1, .ended = true,
-				 .srun_pid = 4711, .overlap = true, .host = "n\"1",
+				 .srun_pid = 4711, .overlap = true, .unsure = true, .host = "n\"1",
 				 .part = { { 12, 4712 }, { 13, 4713 } }, .n_parts = 2 }, b;
 
 	(void)state;
@@ -49,7 +49,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(b.generation, 7);
 	assert_int_equal(b.restarts, 3);
 	assert_int_equal(b.requeues, 1);
-	assert_true(b.ended && b.overlap);
+	assert_true(b.ended && b.overlap && b.unsure);
 	assert_int_equal(b.srun_pid, 4711);
 	assert_int_equal(b.n_parts, 2);
 	assert_int_equal(b.part[1].job, 13);
