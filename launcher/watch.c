@@ -23,6 +23,7 @@
 #define MEMBER_MS 500 /* the least between two looks at the same member */
 #define NODE_MS 5000 /* between two looks at a node */
 #define NODE_KEEP_MS 60000 /* it is asked for twice a second */
+#define NODE_FRESH_MS 15000 /* slurmctld may not answer for minutes */
 
 struct watched {
 	uint32_t job;
@@ -33,7 +34,7 @@ struct watched {
 
 struct watched_node {
 	char *name;
-	int64_t asked, next; /* ms */
+	int64_t asked, next, seen; /* ms */
 	struct sn_avoid_view view;
 };
 
@@ -152,8 +153,10 @@ static void look_at_node(const char *name)
 	}
 	pthread_mutex_lock(&watch.lock);
 	w = find_node(name);
-	if (w)
+	if (w) {
 		w->view = view;
+		w->seen = snrun_now_ms();
+	}
 	pthread_mutex_unlock(&watch.lock);
 }
 
@@ -171,8 +174,9 @@ void snrun_watch_node(const char *name, struct sn_avoid_view *ret)
 			w = &more[watch.n_nodes++];
 	}
 	if (w) {
-		*ret = w->view;
 		w->asked = snrun_now_ms();
+		if (w->asked - w->seen < NODE_FRESH_MS)
+			*ret = w->view;
 	}
 	pthread_mutex_unlock(&watch.lock);
 }
