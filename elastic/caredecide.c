@@ -35,21 +35,49 @@ static bool has_told(const struct care_job *job, uint32_t node, uint64_t cards)
 	return false;
 }
 
+static void add_order(const struct care_job *job, enum sn_control_op op, uint32_t node,
+		      const char *name, uint64_t cards, uint32_t well,
+		      struct sn_care_decision *ret)
+{
+	struct sn_control *order = &ret->order[ret->n_orders];
+
+	if (ret->n_orders == SN_CARE_ORDERS || has_told(job, node, cards))
+		return;
+	*order = (struct sn_control){ .op = op, .cards = cards, .well = well };
+	snprintf(order->node, sizeof(order->node), "%s", name);
+	ret->n_orders++;
+}
+
+/* Its snrun knows nodes only. */
+static void leave_supernode(const struct care_job *job, const struct sn_view_nodes *nodes,
+			    enum sn_control_op op, uint32_t domain,
+			    struct sn_care_decision *ret)
+{
+	for (uint32_t i = 0; i < job->n_at; i++)
+		if (job->at[i].domain == domain && !job->at[i].spare)
+			add_order(job, op, job->at[i].node, nodes->node[job->at[i].node].name,
+				  0, WELL_S, ret);
+}
+
 /* Orders that take the ranks off what is sick; and off what is lost, where snrun has
  * had its time to do so by itself. A node that comes and goes is not trusted sooner than
  * it counts as such (flaps). */
-static void make_orders(const struct care_job *job, enum sn_control_op op, bool lost_too,
-			uint32_t flaps, struct sn_care_decision *ret)
+static void make_orders(const struct care_job *job, const struct sn_view_nodes *nodes,
+			enum sn_control_op op, bool lost_too, uint32_t flaps,
+			struct sn_care_decision *ret)
 {
-	for (uint32_t i = 0; i < job->n_failures && ret->n_orders < SN_CARE_ORDERS; i++) {
+	for (uint32_t i = 0; i < job->n_failures; i++) {
 		const struct sn_failure *f = &job->failure[i];
-		struct sn_control *order = &ret->order[ret->n_orders];
 		bool again = false, whole = false, flapping = false;
 		uint64_t cards = 0;
 
 		if (!must_leave(f) || f->spare || f->node == SN_NONE ||
 		    (!lost_too && f->kind != SN_FAIL_SICK && f->kind != SN_FAIL_CARD))
 			continue;
+		if (f->kind == SN_FAIL_SUPERNODE) {
+			leave_supernode(job, nodes, op, f->domain, ret);
+			continue;
+		}
 		for (uint32_t k = 0; k < job->n_failures; k++) {
 			if (job->failure[k].node != f->node || !must_leave(&job->failure[k]))
 				continue;
@@ -62,13 +90,9 @@ static void make_orders(const struct care_job *job, enum sn_control_op op, bool 
 		}
 		if (whole)
 			cards = 0;
-		if (again || has_told(job, f->node, cards))
-			continue;
-		*order = (struct sn_control){
-			.op = op, .cards = cards, .well = flapping ? CARE_LATE : WELL_S,
-		};
-		snprintf(order->node, sizeof(order->node), "%s", job->name[i].node);
-		ret->n_orders++;
+		if (!again)
+			add_order(job, op, f->node, job->name[i].node, cards,
+				  flapping ? CARE_LATE : WELL_S, ret);
 	}
 }
 
@@ -96,22 +120,22 @@ uint32_t care_same_order(enum sn_means means)
 }
 
 /* late: snrun has had its time. */
-static void find_how(const struct care_job *job, uint32_t flaps, bool here, bool late,
-		     struct sn_care_decision *ret)
+static void find_how(const struct care_job *job, const struct sn_view_nodes *nodes,
+		     uint32_t flaps, bool here, bool late, struct sn_care_decision *ret)
 {
 	ret->how = SN_CARE_NOTHING;
 	switch (ret->plan->means) {
 	case SN_MEANS_SWAP:
 	case SN_MEANS_MOVE:
 	case SN_MEANS_SHRINK:
-		make_orders(job, SN_CONTROL_SWAP, late, flaps, ret);
+		make_orders(job, nodes, SN_CONTROL_SWAP, late, flaps, ret);
 		ret->how = ret->n_orders ? SN_CARE_TELL : SN_CARE_ALONE;
 		break;
 	case SN_MEANS_RESTART:
 		ret->how = SN_CARE_ALONE;
 		break;
 	case SN_MEANS_REPLACE:
-		make_orders(job, SN_CONTROL_REPLACE, late, flaps, ret);
+		make_orders(job, nodes, SN_CONTROL_REPLACE, late, flaps, ret);
 		/* What is lost it leaves by itself, and only fetches who stands in. */
 		if (!ret->n_orders && any_lost(job))
 			ret->order[ret->n_orders++] = (struct sn_control){ .op = SN_CONTROL_REPLACE };
@@ -388,7 +412,7 @@ int care_decide(struct sn_care *care, struct care_job *job, struct sn_err *err)
 		job->at_once = false;
 		d.plan = &plan;
 		name_it(job, &d);
-		find_how(job, care->conf->costs.flaps, here, late, &d);
+		find_how(job, care->eyes->nodes, care->conf->costs.flaps, here, late, &d);
 		take(care, job, &plan, domain);
 		settle(care, job, &d);
 	} else if (rc != -ENOMEM) {

@@ -233,6 +233,13 @@ static void a_whole_supernode(void **state)
 	assert_string_equal(out.d[0].node, "sn2");
 	/* its other two nodes are a legal size, and two are free beside them */
 	IS(0, SN_MEANS_MOVE, SN_CARE_ALONE);
+	/* snrun has had its time, and knows no supernodes: the two nodes that it has there */
+	later(60);
+	assert_int_equal(look(), 1);
+	IS(0, SN_MEANS_MOVE, SN_CARE_TELL);
+	assert_int_equal(out.d[0].n_orders, 2);
+	assert_string_equal(out.d[0].order[0].node, "n5");
+	assert_string_equal(out.d[0].order[1].node, "n6");
 	bed_done();
 }
 
