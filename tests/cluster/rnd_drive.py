@@ -23,6 +23,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rnd_check  # noqa: E402
+import rnd_compare  # noqa: E402
 import rnd_gen  # noqa: E402
 
 WORK, TESTS = os.environ["WORK"], os.environ["TESTS"]
@@ -461,37 +462,11 @@ class Driver:
         self.outputs()
 
 
-def outcomes(driver, count, path):
-    """The same jobs, one seed, wherever this runs: what came of each."""
-    ids, result = [], []
-    for k in range(count):
-        job = driver.gen.plain()
-        job["seconds"] = min(job["seconds"], 1)
-        ids.append((job, driver.submit(job)))
-        while True:
-            driver.look()
-            if len(driver.live("PENDING", "RUNNING")) < 20:
-                break
-            time.sleep(0.3)
-    end = time.time() + 240
-    while time.time() < end:
-        driver.look()
-        if not driver.live("PENDING", "RUNNING"):
-            break
-        time.sleep(0.5)
-    driver.look()
-    for job, i in ids:
-        now = driver.read_job(i) if i else None
-        result.append({"args": job["args"], "state": now["state"] if now else "REFUSED",
-                       "reason": now["reason"] if now else ""})
-    json.dump(result, open(path, "w"))
-
-
 def main(argv):
     opt = dict(zip(argv[1::2], argv[2::2]))
     driver = Driver(int(opt["--seed"]))
     if argv[0] == "outcomes":
-        outcomes(driver, int(opt["--count"]), opt["--out"])
+        rnd_compare.outcomes(driver, int(opt["--count"]), opt["--out"])
         return 0
     driver.drive(int(opt["--seconds"]))
     print("# seed %s, %d s" % (opt["--seed"], time.time() - driver.started))
