@@ -265,17 +265,21 @@ void sn_ckptwatch_stop(struct sn_ckptwatch *watch, const char *dir, int64_t now)
 
 static void look_at_memory(struct sn_ckptwatch *watch, const char *dir, int64_t now)
 {
+	struct timespec from, to;
 	uint64_t iteration;
 	size_t n;
 
 	if (!watch->started || now < watch->memory_next)
 		return;
+	clock_gettime(CLOCK_MONOTONIC, &from);
 	if (sn_memsafe_look(dir, watch->generation, &iteration, &n) && iteration > watch->memory) {
 		watch->memory = iteration;
 		watch->memory_at = now;
 	}
-	/* A file each, on shared storage. */
-	watch->memory_next = now + SN_CKPT_LOOK_MS + (int64_t)n * SN_CKPT_MEMORY_MS;
+	/* A file for each node, on storage that may be slow, and the caller waits. */
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	watch->memory_next = now + SN_CKPT_LOOK_MS + SN_CKPT_MEMORY_REST *
+		((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000);
 }
 
 void sn_ckptwatch_look(struct sn_ckptwatch *watch, const char *dir, int64_t now)

@@ -25,7 +25,7 @@
  * whoever writes it may not rename it into place. */
 #define SN_CKPT_SETTLE_MS 1000
 #define SN_CKPT_LOOK_MS 2000 /* between looks while nothing is asked for */
-#define SN_CKPT_MEMORY_MS 10 /* more for each node that has checkpoints in memory */
+#define SN_CKPT_MEMORY_REST 50 /* times what a look at those in memory took, more */
 
 /* The marker as it is now: nothing there where it cannot be read. */
 void sn_ckptfile_look(const struct sn_ckpt *ckpt, const char *dir,
