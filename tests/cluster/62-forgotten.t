@@ -8,14 +8,14 @@ LOG_ALLOW='JobId=[0-9]+ StepId|_slurm_rpc|[Ss]tep_partial_comp|[Ss]tep_complete|
 CL_NODES=2 CL_PER=2 CL_PODS=1 CL_UNIT=0
 start_cluster
 DIR=$WORK/jobs
-echo "RestartWait=1 JobDir=$DIR/%j" >>"$CL_DIR/etc/supernode.conf"
+echo "RestartWait=1 StopWait=1 JobDir=$DIR/%j" >>"$CL_DIR/etc/supernode.conf"
 export WORK DIR
 
 # A rank, deaf to SIGTERM, says who it is and which of the earlier ones still live.
 cat >rank.sh <<'END'
 #!/bin/bash
 trap '' TERM
-g=$SUPERNODE_GENERATION
+g=${1:-$SUPERNODE_GENERATION}
 for f in "$WORK"/pid.*."$SLURMD_NODENAME".*; do
 	[ ! -e "$f" ] || [ "${f##*.}" = "$g" ] || ! kill -0 "$(cat "$f")" 2>/dev/null || echo "${f##*/}" >>"$WORK/double"
 done
@@ -40,6 +40,14 @@ while :; do
 done
 END
 chmod +x rank.sh beside.sh
+snrun_pid() # others may run this test, too
+{
+	local p
+
+	for p in $(pgrep -f "^snrun ./rank.sh"); do
+		grep -qsz "^WORK=$WORK\$" "/proc/$p/environ" && echo "$p"
+	done
+}
 ranks_run() { [ "$(ls pid.*."$1" 2>/dev/null | wc -l)" = 16 ]; }
 
 id=$(submit --parallel=tp=8,dp=2 job.sh)
@@ -55,9 +63,7 @@ ok "16 ranks run" until_true 40 ranks_run 0
 
 # All that slurmctld has learnt since is lost, as it is when it dies before it writes.
 ctld_kill KILL
-pid=$(for p in $(pgrep -f "^snrun ./rank.sh"); do # others may run this test, too
-	grep -qsz "^WORK=$WORK\$" "/proc/$p/environ" && echo "$p"
-done)
+pid=$(snrun_pid)
 like "snrun runs" "$pid" '^[0-9]+$'
 kill -KILL "$pid"
 rm -rf "$CL_DIR/state"; cp -r saved "$CL_DIR/state"
@@ -72,6 +78,31 @@ is "those who were had to be killed, on both nodes" \
 ok "the job ends well" await "$id" COMPLETED 60
 is "what the user had beside them came to its own end" "$(cat beside.n* | sort | uniq -c | tr -s ' ')" " 2 ended by itself"
 wait "$step"
+
+# The same where snrun is not killed but told to end, and a second one follows.
+cat >two.sh <<'END'
+#!/bin/bash
+cd "$WORK"
+until [ -e go2 ]; do sleep 0.1; done
+snrun ./rank.sh one >one.out 2>&1
+snrun ./rank.sh two >two.out 2>&1
+END
+id=$(submit --parallel=tp=8,dp=2 two.sh)
+ok "another job runs" await "$id" RUNNING
+ok "slurmctld has saved that, too" state_saved "$id"
+rm -rf saved; cp -r "$CL_DIR/state" saved
+: >go2
+ok "its 16 ranks run" until_true 40 ranks_run one
+ctld_kill KILL
+pid=$(snrun_pid)
+rm -rf "$CL_DIR/state"; cp -r saved "$CL_DIR/state"
+ok "slurmctld is back without their step" ctld_up
+kill -TERM "$pid"
+ok "those of the next snrun run" until_true 120 ranks_run two
+is "and none of before" "$(cat double 2>/dev/null)" ""
+is "who had to be ended, on both nodes" "$(grep -c 'whose step slurmctld had lost, were ended' two.out)" 2
+: >end.two
+ok "it ends well, too" await "$id" COMPLETED 60
 
 # The directory's lock is held by what was before: a requeued job, whose slurmctld or file
 # server does not know yet that that has ended, waits for it; another is refused at once.
